@@ -1,0 +1,159 @@
+//! `wloop status`: the counters, in a few short lines.
+
+use jiff::Timestamp;
+use wloop_api::types::{ProviderHealth, Status};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Output, Tone};
+use crate::words::{age, count, until};
+
+/// Prints the counters.
+pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
+    let client = context.client()?;
+    let status = context.out.progress("asking the daemon", client.status()).await?;
+    if context.json {
+        return context.out.json(&status);
+    }
+    if context.out.terminal {
+        return context.out.raw(&shown(&context.out, &status, (context.now)()));
+    }
+    for (name, value) in piped(&status) {
+        context.out.fields(&[name, value])?;
+    }
+    Ok(())
+}
+
+fn piped(status: &Status) -> Vec<(String, String)> {
+    let mut lines = vec![
+        ("pending_rounds".to_owned(), status.pending_rounds.to_string()),
+        ("next_deadline".to_owned(), status.next_deadline.map(|at| at.to_string()).unwrap_or_default()),
+    ];
+    lines.extend(status.open_gates.iter().map(|(kind, number)| (format!("open_gates.{kind}"), number.to_string())));
+    lines.extend([
+        ("drafts_held".to_owned(), status.drafts_held.to_string()),
+        ("drafts_failed".to_owned(), status.drafts_failed.to_string()),
+        ("posts_failed".to_owned(), status.posts_failed.to_string()),
+        ("running_turns".to_owned(), status.running_turns.to_string()),
+        ("draining".to_owned(), status.draining.to_string()),
+    ]);
+    lines.extend(status.providers.iter().map(|provider| (format!("provider.{}", provider.name), provider.state.clone())));
+    lines.extend(status.warnings.iter().map(|warning| ("warning".to_owned(), warning.clone())));
+    lines
+}
+
+fn shown(out: &Output, status: &Status, now: Timestamp) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, tone: Tone, value: String| {
+        text.push_str(&format!("{}  {}\n", out.paint(Tone::Dim, &format!("{name:<8}")), out.paint(tone, &value)));
+    };
+    if status.draining {
+        line("wloop", Tone::Warn, "is going down and starts nothing new".to_owned());
+    }
+    let mut rounds = format!("{} pending", status.pending_rounds);
+    if let Some(deadline) = status.next_deadline {
+        rounds.push_str(&format!(", the next starts {}", until(now, deadline)));
+    }
+    line("rounds", if status.pending_rounds > 0 { Tone::Strong } else { Tone::Plain }, rounds);
+    let open: u64 = status.open_gates.values().sum();
+    let kinds: Vec<String> =
+        status.open_gates.iter().filter(|(_, number)| **number > 0).map(|(kind, number)| format!("{number} {kind}")).collect();
+    let gates = if kinds.is_empty() { "none open".to_owned() } else { format!("{open} open: {}", kinds.join(", ")) };
+    line("gates", if open > 0 { Tone::Strong } else { Tone::Plain }, gates);
+    let failed = status.drafts_failed + status.posts_failed;
+    line(
+        "outbox",
+        if failed > 0 { Tone::Bad } else { Tone::Plain },
+        format!("{} held, {} failed", count(status.drafts_held, "draft"), count(failed, "post")),
+    );
+    line("turns", Tone::Plain, format!("{} running", status.running_turns));
+    for provider in &status.providers {
+        let tone = match provider.state.as_str() {
+            "ok" => Tone::Good,
+            "starting" | "waiting" | "off" => Tone::Plain,
+            _ => Tone::Bad,
+        };
+        line(&provider.name, tone, provider_words(provider, now));
+    }
+    for warning in &status.warnings {
+        line("look", Tone::Warn, warning.clone());
+    }
+    text
+}
+
+fn provider_words(provider: &ProviderHealth, now: Timestamp) -> String {
+    let mut text = provider.state.clone();
+    if let Some(login) = &provider.login {
+        text.push_str(&format!(" as {login}"));
+    }
+    text.push_str(&format!(", {} watched", count(provider.watched, "unit")));
+    match provider.last_sync.map(|at| age(now, at)) {
+        Some(since) if since == "now" => text.push_str(", read just now"),
+        Some(since) => text.push_str(&format!(", read {since} ago")),
+        None => text.push_str(", not read yet"),
+    }
+    if let Some(error) = &provider.error {
+        text.push_str(&format!("; {error}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use jiff::Timestamp;
+    use wloop_api::types::{ProviderHealth, Status};
+
+    use super::{piped, shown};
+    use crate::output::Output;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn status() -> Status {
+        Status {
+            pending_rounds: 2,
+            open_gates: BTreeMap::from([("draft".to_owned(), 0), ("plan".to_owned(), 2), ("post".to_owned(), 1)]),
+            drafts_held: 1,
+            drafts_failed: 0,
+            posts_failed: 1,
+            running_turns: 1,
+            draining: false,
+            providers: vec![ProviderHealth {
+                name: "github".to_owned(),
+                state: "ok".to_owned(),
+                login: Some("sam".to_owned()),
+                address: None,
+                last_sync: Some(at(995)),
+                error: None,
+                watched: 3,
+                quotas: Vec::new(),
+            }],
+            next_deadline: Some(at(1_042)),
+            warnings: vec!["a post cannot be told".to_owned()],
+        }
+    }
+
+    // interfaces.md, `wloop status`
+    #[test]
+    fn a_terminal_shows_short_lines_and_a_pipe_every_counter() {
+        let out = Output { terminal: true, colour: false, error_terminal: false, error_colour: false };
+        assert_eq!(
+            shown(&out, &status(), at(1_000)),
+            "rounds    2 pending, the next starts in 42 s\n\
+             gates     3 open: 2 plan, 1 post\n\
+             outbox    1 draft held, 1 post failed\n\
+             turns     1 running\n\
+             github    ok as sam, 3 units watched, read 5 s ago\n\
+             look      a post cannot be told\n"
+        );
+        let lines: Vec<String> = piped(&status()).into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(
+            lines[..4],
+            ["pending_rounds=2", "next_deadline=1970-01-01T00:17:22Z", "open_gates.draft=0", "open_gates.plan=2"]
+        );
+        assert!(lines.contains(&"posts_failed=1".to_owned()) && lines.contains(&"provider.github=ok".to_owned()));
+    }
+}

@@ -1,0 +1,15 @@
+//! What wloop decides, and nothing else: facts, predicates, gates, windows, posts and turns as values and pure functions. Time,
+//! ids and everything that was read come in as arguments.
+
+pub mod consequence;
+pub mod draft;
+pub mod event;
+pub mod gate;
+pub mod github;
+pub mod id;
+pub mod plan;
+pub mod post;
+pub mod rules;
+pub mod turn;
+pub mod window;
+mod words;

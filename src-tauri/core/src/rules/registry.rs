@@ -1,0 +1,169 @@
+//! The facts that exist now: name, type, where each may be read, and whether a rule that releases may trust it (FACT-01).
+
+use super::value::Value;
+
+/// The type of a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FactType {
+    /// A truth.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A text.
+    Text,
+    /// A list of texts.
+    List,
+    /// A length of time.
+    Duration,
+    /// A point in time.
+    Time,
+}
+
+impl FactType {
+    /// The word in files and messages.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Text => "string",
+            Self::List => "list",
+            Self::Duration => "duration",
+            Self::Time => "timestamp",
+        }
+    }
+
+    /// What a fact of this type reads as while it has no value (FACT-05).
+    #[must_use]
+    pub fn zero(self) -> Value {
+        match self {
+            Self::Bool => Value::Bool(false),
+            Self::Int => Value::Int(0),
+            Self::Text => Value::Text(String::new()),
+            Self::List => Value::List(Vec::new()),
+            Self::Duration => Value::Duration(jiff::SignedDuration::ZERO),
+            Self::Time => Value::Time(jiff::Timestamp::UNIX_EPOCH),
+        }
+    }
+}
+
+/// A place in a file where facts are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Slot {
+    /// An intent's `[action]`.
+    Action,
+    /// A rule of an approval table, and a view over gates.
+    Gate,
+    /// The title of a session and the name of a workspace.
+    Name,
+    /// An intent's `[record]` and `[[also_profile]]`.
+    Turn,
+    /// A workflow's `when`, `key`, `ask` and step arguments.
+    Workflow,
+}
+
+impl Slot {
+    /// How messages call it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Action => "an intent's action",
+            Self::Gate => "an approval rule",
+            Self::Name => "a title or a workspace's name",
+            Self::Turn => "a turn's records and texts",
+            Self::Workflow => "a workflow on pull requests",
+        }
+    }
+}
+
+/// One row of the registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// The dotted name.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: FactType,
+    /// Where it may be read.
+    pub slots: &'static [Slot],
+    /// Whether no rule that releases may read it (APPR-38).
+    pub untrusted: bool,
+}
+
+const fn row(name: &'static str, kind: FactType, slots: &'static [Slot], untrusted: bool) -> Known {
+    Known { name, kind, slots, untrusted }
+}
+
+/// Every fact that exists now, sorted by name.
+#[rustfmt::skip]
+pub const KNOWN: &[Known] = &[
+    row("config.plugins.github.followups_without_workspace", FactType::Bool, &[Slot::Action, Slot::Turn], false),
+    row("gate.kind", FactType::Text, &[Slot::Gate], false),
+    row("gate.name", FactType::Text, &[Slot::Gate], false),
+    row("pr.age", FactType::Duration, &[Slot::Workflow], false),
+    row("pr.association", FactType::Text, &[Slot::Turn, Slot::Workflow], false),
+    row("pr.author", FactType::Text, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
+    row("pr.base", FactType::Text, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
+    row("pr.changed_files", FactType::Int, &[Slot::Workflow], false),
+    row("pr.checks", FactType::Text, &[Slot::Workflow], false),
+    row("pr.closed_at", FactType::Time, &[Slot::Workflow], false),
+    row("pr.cross_repository", FactType::Bool, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
+    row("pr.draft", FactType::Bool, &[Slot::Action, Slot::Workflow], false),
+    row("pr.ended", FactType::Bool, &[Slot::Workflow], false),
+    row("pr.fingerprint", FactType::Text, &[Slot::Workflow], true),
+    row("pr.first.due", FactType::Bool, &[Slot::Workflow], true),
+    row("pr.first.reason", FactType::Text, &[Slot::Workflow], true),
+    row("pr.head", FactType::Text, &[Slot::Workflow], false),
+    row("pr.held", FactType::Bool, &[Slot::Action, Slot::Workflow], false),
+    row("pr.labels", FactType::List, &[Slot::Turn, Slot::Workflow], false),
+    row("pr.last_review.decision", FactType::Text, &[Slot::Turn, Slot::Workflow], false),
+    row("pr.last_review.exists", FactType::Bool, &[Slot::Turn, Slot::Workflow], false),
+    row("pr.last_review.verdict", FactType::Text, &[Slot::Turn, Slot::Workflow], false),
+    row("pr.merged_at", FactType::Time, &[Slot::Workflow], false),
+    row("pr.mine", FactType::Bool, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
+    row("pr.open_turn", FactType::Text, &[Slot::Workflow], true),
+    row("pr.open_turn_seq", FactType::Int, &[Slot::Workflow], true),
+    row("pr.owner", FactType::Text, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
+    row("pr.repo", FactType::Text, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
+    row("pr.repo_name", FactType::Text, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
+    row("pr.requested_teams", FactType::List, &[Slot::Turn, Slot::Workflow], false),
+    row("pr.review.action", FactType::Text, &[Slot::Workflow], true),
+    row("pr.review.reason", FactType::Text, &[Slot::Workflow], true),
+    row("pr.review_requested_me", FactType::Bool, &[Slot::Action, Slot::Workflow], false),
+    row("pr.slug", FactType::Text, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
+    row("pr.stale", FactType::Bool, &[Slot::Workflow], false),
+    row("pr.state", FactType::Text, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
+    row("pr.visibility", FactType::Text, &[Slot::Turn, Slot::Workflow], false),
+    row("row.kind", FactType::Text, &[Slot::Action], false),
+    row("row.open", FactType::Bool, &[Slot::Action], false),
+    row("row.question", FactType::Bool, &[Slot::Action], false),
+    row("row.yours", FactType::Bool, &[Slot::Action], false),
+    row("session.started", FactType::Time, &[Slot::Name], false),
+    row("session.title", FactType::Text, &[Slot::Name], false),
+    row("trigger.kind", FactType::Text, &[Slot::Workflow], false),
+    row("turn.automated", FactType::Bool, &[Slot::Turn], false),
+    row("turn.owned", FactType::Bool, &[Slot::Turn], false),
+    row("turn.resume", FactType::Bool, &[Slot::Turn], false),
+    row("turn.stage", FactType::Text, &[Slot::Turn], false),
+    row("turn.try", FactType::Bool, &[Slot::Turn], false),
+    row("unit.label", FactType::Text, &[Slot::Name], false),
+    row("unit.ref", FactType::Text, &[Slot::Turn], false),
+    row("workspace.name", FactType::Text, &[Slot::Name], false),
+];
+
+/// The row of that name.
+#[must_use]
+pub fn known(name: &str) -> Option<&'static Known> {
+    KNOWN.binary_search_by(|row| row.name.cmp(name)).ok().and_then(|at| KNOWN.get(at))
+}
+
+/// The name among `names` that is nearest to `given`, when one is near enough to be what was meant.
+#[must_use]
+pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let bound = (given.chars().count() / 3).clamp(1, 3);
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(given, name), name))
+        .filter(|(distance, _)| *distance <= bound)
+        .min()
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,293 @@
+//! The engine: the only place that writes. An input is loaded against the ledger, decided by the pure functions of `core`, and
+//! committed with its event and everything that follows from it in one transaction. What is to be done outside is not kept in
+//! memory: [`Engine::jobs`] reads it from the rows.
+
+mod gates;
+mod jobs;
+mod observe;
+mod plan;
+mod posts;
+mod release;
+mod requests;
+mod sends;
+mod tools;
+mod turns;
+
+use jiff::{SignedDuration, Timestamp};
+use wloop_core::event::EventKind;
+use wloop_core::gate::Actor;
+use wloop_core::github::PostOrder;
+use wloop_core::id::{GateId, IdSource, PostId, TurnId};
+use wloop_core::window;
+use wloop_store::rows::NewEvent;
+use wloop_store::{Reads, Store, Writes};
+
+use crate::input::{AgentEvent, Done, Input, Job, Observation, Starting, UnitName, Wake};
+use crate::refusal::{Answer, EngineError};
+use crate::settings::Rules;
+
+pub use release::ReleaseOrder;
+pub use tools::settled_answer;
+pub use turns::StartOrder;
+
+/// A clock that went back by less than this is only jitter.
+const CLOCK_JITTER: SignedDuration = SignedDuration::from_secs(2);
+
+/// What an input came to.
+#[derive(Debug)]
+pub enum Reply {
+    /// Nothing more to say.
+    Nothing,
+    /// A claim came too late: the row is not what the job thought, so nothing is to be done.
+    NotNow,
+    /// A gate, as it is now.
+    Gate(GateId),
+    /// Gates of a unit, in plan order, and whether guidance was kept for the next round.
+    Plan {
+        /// The gates.
+        gates: Vec<GateId>,
+        /// Whether guidance was kept.
+        guidance_kept: bool,
+    },
+    /// A turn, as it is now, or the gate under which it is about to start.
+    Round {
+        /// The gate that was written for it.
+        gate: GateId,
+    },
+    /// A turn.
+    Turn(TurnId),
+    /// A post.
+    Post(PostId),
+    /// A tool's answer.
+    Tool(serde_json::Value),
+    /// A tool's answer comes when this post is settled.
+    ToolWaits(PostId),
+    /// The unit is not known yet: read it, hand it in, and ask again.
+    ReadFirst(UnitName),
+    /// Prepare this round.
+    Release(Box<ReleaseOrder>),
+    /// Start this turn's process.
+    Start(Box<StartOrder>),
+    /// Make this call.
+    Send(Box<PostOrder>),
+    /// Make this look-up.
+    LookUp(Box<PostOrder>),
+}
+
+/// The engine of one home.
+pub struct Engine {
+    store: Store,
+    rules: Rules,
+    ids: Box<dyn IdSource + Send>,
+    generation: i64,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("generation", &self.generation).finish_non_exhaustive()
+    }
+}
+
+/// What one transaction works with.
+pub(crate) struct Cx<'a> {
+    pub(crate) tx: &'a Writes<'a>,
+    pub(crate) rules: &'a Rules,
+    pub(crate) ids: &'a mut (dyn IdSource + Send),
+    pub(crate) now: Timestamp,
+    pub(crate) generation: i64,
+}
+
+impl Cx<'_> {
+    /// Records an event in the transaction of what it tells (EVT-01).
+    pub(crate) fn event(&self, event: NewEvent) -> Answer<()> {
+        self.tx.insert_event(&event, self.now)?;
+        Ok(())
+    }
+}
+
+/// An event of the daemon itself, about nothing yet.
+pub(crate) fn event(kind: EventKind, key: impl Into<String>) -> NewEvent {
+    NewEvent {
+        kind,
+        key: key.into(),
+        data: serde_json::Value::Null,
+        unit: None,
+        task: None,
+        gate: None,
+        turn: None,
+        post: None,
+        actor: Actor::Daemon,
+    }
+}
+
+impl Engine {
+    /// An engine over an opened store. What an earlier daemon left in flight is settled here, in one transaction: a turn that was
+    /// being started or run has failed, a call that nobody waits for any more is to be looked up (K6, K7, K17, RUN-35).
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] when the ledger fails.
+    pub fn open(store: Store, rules: Rules, ids: Box<dyn IdSource + Send>, now: Timestamp) -> Answer<Self> {
+        let generation = store.generation();
+        let mut engine = Self { store, rules, ids, generation };
+        engine.transaction(now, |cx| {
+            cx.settle_lost_turns()?;
+            cx.settle_lost_calls()?;
+            cx.event(NewEvent { data: serde_json::json!({ "generation": cx.generation }), ..event(EventKind::DaemonStarted, "") })
+        })?;
+        Ok(engine)
+    }
+
+    /// Takes one input. Either everything that follows from it is committed, or nothing is.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] where it was refused, [`EngineError::Store`] when the ledger failed; then nothing was written, save
+    /// guidance that came too late (F10).
+    pub fn handle(&mut self, input: Input, now: Timestamp) -> Answer<Reply> {
+        // A refusal may come with something to keep, so it travels inside the transaction's success.
+        self.transaction(now, |cx| {
+            let reply = match input {
+                Input::Request { caller, request } => return cx.request(&caller, request),
+                Input::Observed(observation) => cx.observed(observation),
+                Input::Turn { turn, event } => cx.turn_event(turn, event),
+                Input::Starting(starting) => cx.starting(starting),
+                Input::Done(done) => cx.done(done),
+                Input::Tick => cx.tick(),
+            };
+            reply.map(Ok)
+        })?
+    }
+
+    fn transaction<T>(&mut self, now: Timestamp, work: impl FnOnce(&mut Cx<'_>) -> Answer<T>) -> Answer<T> {
+        let Self { store, rules, ids, generation } = self;
+        store.write(|tx| {
+            let mut cx = Cx { tx, rules, ids: ids.as_mut(), now, generation: *generation };
+            cx.notice_clock()?;
+            work(&mut cx)
+        })
+    }
+
+    /// Every job that is due at `now`, from the rows alone.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] when the ledger cannot be read.
+    pub fn jobs(&self, now: Timestamp) -> Answer<Vec<Job>> {
+        jobs::due(&self.store.read(), &self.rules, self.generation, now)
+    }
+
+    /// The next instant at which something falls due by time alone.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] when the ledger cannot be read.
+    pub fn next_wake(&self, now: Timestamp) -> Answer<Option<Wake>> {
+        jobs::next_wake(&self.store.read(), &self.rules, now)
+    }
+
+    /// What the ledger holds now.
+    #[must_use]
+    pub fn read(&self) -> Reads<'_> {
+        self.store.read()
+    }
+
+    /// The store, for its file's figures and for readers of their own.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The store, to be told about committed events.
+    pub fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// The rules in force.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// How often this home's daemon was started.
+    #[must_use]
+    pub fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    /// Records that the daemon goes down in order.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] when the ledger fails.
+    pub fn stopped(&mut self, now: Timestamp) -> Answer<()> {
+        self.transaction(now, |cx| {
+            cx.tx.set_stopped(cx.now)?;
+            cx.event(event(EventKind::DaemonStopped, ""))
+        })
+    }
+}
+
+impl Cx<'_> {
+    /// A clock that was set back moves every open window along, so that none gets longer than it was announced (WIN-19).
+    fn notice_clock(&mut self) -> Answer<()> {
+        let last = self.tx.last_now()?;
+        if last.duration_since(self.now) > CLOCK_JITTER {
+            let back = last.duration_since(self.now);
+            for gate in self.tx.gates(&wloop_store::GateFilter::open())? {
+                if let Some(deadline) = gate.gate.deadline {
+                    self.tx.set_gate_deadline(gate.gate.id, window::after_clock_set_back(deadline, back))?;
+                }
+            }
+        }
+        self.tx.set_last_now(self.now)?;
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Answer<Reply> {
+        for gate in self.tx.gates_due(self.now)? {
+            self.window_ends(gate)?;
+        }
+        Ok(Reply::Nothing)
+    }
+
+    fn observed(&mut self, observation: Observation) -> Answer<Reply> {
+        match observation {
+            Observation::Viewer { account, teams } => {
+                let mut row = self.github()?;
+                row.viewer = Some(account);
+                row.teams = teams;
+                self.tx.put_provider(&row)?;
+            }
+            Observation::Inventory(result) => self.see_inventory(result)?,
+            Observation::Detail { unit, result } => self.see_detail(&unit, *result)?,
+            Observation::Asked(detail) => self.see_asked(*detail)?,
+        }
+        Ok(Reply::Nothing)
+    }
+
+    fn starting(&mut self, starting: Starting) -> Answer<Reply> {
+        match starting {
+            Starting::Release { item, read } => self.start_release(item, *read),
+            Starting::Turn(turn) => self.start_turn(turn),
+            Starting::Post { post, seen } => self.start_post(post, seen),
+            Starting::LookUp(post) => self.start_look_up(post),
+        }
+    }
+
+    fn done(&mut self, done: Done) -> Answer<Reply> {
+        match done {
+            Done::Release { item, prepared } => self.end_release(item, prepared)?,
+            Done::Sent { post, outcome } => self.end_post(post, outcome)?,
+            Done::LookedUp { post, found } => self.end_look_up(post, found)?,
+            Done::GroupEnded(turn) => self.tx.set_group_ended(turn).map_err(EngineError::from)?,
+        }
+        Ok(Reply::Nothing)
+    }
+
+    fn turn_event(&mut self, turn: TurnId, event: AgentEvent) -> Answer<Reply> {
+        match event {
+            AgentEvent::Spawned(process) => self.turn_spawned(turn, process)?,
+            AgentEvent::PromptGiven => self.turn_given(turn)?,
+            AgentEvent::TookUp => self.turn_taken_up(turn)?,
+            AgentEvent::Conversation(remote) => self.turn_conversation(turn, &remote)?,
+            AgentEvent::Ended(end) => self.turn_ended(turn, end)?,
+        }
+        Ok(Reply::Nothing)
+    }
+}

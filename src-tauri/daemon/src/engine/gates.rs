@@ -1,0 +1,298 @@
+//! Opening, resolving and superseding gates, and the captured tasks that hold them.
+
+use serde_json::json;
+use wloop_core::consequence::Consequence;
+use wloop_core::event::EventKind;
+use wloop_core::gate::{Actor, Closing, Gate, GateEvent, GateKind, GateRefusal, GateStatus};
+use wloop_core::github::material::visible;
+use wloop_core::id::{GateId, TaskId, TurnId, UnitRef};
+use wloop_core::plan::ItemEvent;
+use wloop_core::rules::policy::{Decision, Mode};
+use wloop_core::window;
+use wloop_store::rows::{GateRow, NewEvent, TaskRow};
+
+use super::{Cx, event};
+use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
+
+/// How a gate opens.
+pub(super) enum Policy<'a> {
+    /// As the policy decided.
+    Decided(&'a Decision),
+    /// It waits for the person, whatever a table says, with the reason.
+    Waits(&'a str),
+    /// Written already approved by the person, who asked for what it releases (G19).
+    ByPerson(&'a Actor),
+}
+
+/// A gate to open.
+pub(super) struct NewGate<'a> {
+    pub(super) kind: GateKind,
+    pub(super) unit: &'a UnitRef,
+    pub(super) words: String,
+    pub(super) policy: Policy<'a>,
+    pub(super) turn: Option<TurnId>,
+}
+
+/// The longest title a task takes (TASK-10).
+const TITLE_LIMIT: usize = 300;
+
+impl Cx<'_> {
+    /// Opens a gate of that kind on the unit's task, or writes it already closed where the policy says so (G1, G2, G19).
+    pub(super) fn open_gate(&mut self, new: NewGate<'_>) -> Answer<GateRow> {
+        let entry = self.rules.profile.first_gate(new.kind);
+        let words = if new.words.trim().is_empty() { entry.label.clone() } else { new.words };
+        let now = self.now;
+        let (deadline, closing, policy, explanation) = match &new.policy {
+            Policy::Waits(why) => (None, None, format!("wait: {why}"), json!([{ "decided": *why }])),
+            Policy::ByPerson(actor) => {
+                let closing = (entry.default.clone(), (*actor).clone());
+                (None, Some(closing), "run: asked for by hand".to_owned(), json!([{ "decided": "asked for by hand" }]))
+            }
+            Policy::Decided(decision) => {
+                let by = decision.rule_name();
+                let (deadline, closing) = match decision.mode {
+                    Mode::Delay(length) => (Some(window::deadline(now, length)), None),
+                    Mode::Run | Mode::Send => (None, Some((entry.default.clone(), Actor::Rule(by.clone())))),
+                    Mode::Wait | Mode::DryRun => (None, None),
+                };
+                let mode = match decision.mode {
+                    Mode::Delay(length) => format!("delay {length:#}"),
+                    Mode::Run | Mode::Send | Mode::Wait | Mode::DryRun => decision.mode.as_str().to_owned(),
+                };
+                (deadline, closing, format!("{mode} by {by}"), decision.explanation())
+            }
+        };
+        let task = self.task_for(new.unit, &words, closing.is_some())?;
+        let mut gate = Gate {
+            id: GateId::draw(self.ids),
+            kind: new.kind,
+            name: entry.name.clone(),
+            status: GateStatus::Open,
+            unit: Some(new.unit.clone()),
+            task,
+            words,
+            intents: entry.intents.clone(),
+            default_intent: entry.default.clone(),
+            opened_at: now,
+            deadline,
+            closed: None,
+        };
+        let mut consequence = None;
+        if let Some((intent, actor)) = closing {
+            gate.status = GateStatus::Approved;
+            gate.closed = Some(Closing { intent, actor, text: None, at: now, reason: String::new() });
+            consequence = Some((Consequence::Due, now));
+        }
+        let row = GateRow {
+            ends_task: entry.ends_task.iter().map(|(status, category)| (*status, category.as_str().to_owned())).collect(),
+            policy,
+            explanation,
+            turn: new.turn,
+            consequence,
+            consequence_note: String::new(),
+            gate,
+        };
+        self.tx.insert_gate(&row)?;
+        self.event(NewEvent {
+            data: json!({ "words": row.gate.words, "policy": row.policy }),
+            ..self.about(&row, EventKind::GateOpened, Actor::Daemon)
+        })?;
+        if row.gate.closed.is_some() {
+            self.tell_decision(&row)?;
+        }
+        Ok(row)
+    }
+
+    /// An event about a gate and what it stands on.
+    pub(super) fn about(&self, row: &GateRow, kind: EventKind, actor: Actor) -> NewEvent {
+        NewEvent {
+            unit: row.gate.unit.clone(),
+            task: row.gate.task,
+            gate: Some(row.gate.id),
+            turn: row.turn,
+            actor,
+            ..event(kind, row.gate.kind.as_str())
+        }
+    }
+
+    fn tell_decision(&self, row: &GateRow) -> Answer<()> {
+        let Some(closing) = &row.gate.closed else { return Ok(()) };
+        let (kind, data) = match &closing.intent {
+            Some(intent) => {
+                let late = row.gate.deadline.map(|deadline| window::lateness(deadline, closing.at).as_secs());
+                let late = late.filter(|s| *s > 1 && closing.actor == Actor::Window);
+                (EventKind::GateDecided, json!({ "intent": intent, "text": closing.text, "late_seconds": late }))
+            }
+            None => (EventKind::GateSuperseded, json!({ "reason": closing.reason })),
+        };
+        self.event(NewEvent { data, ..self.about(row, kind, closing.actor.clone()) })
+    }
+
+    /// The task a gate of that unit stands on (GATE-28): the oldest open task that holds the unit, else a new captured one. A gate
+    /// that is written already closed captures none of its own.
+    fn task_for(&mut self, unit: &UnitRef, words: &str, closed: bool) -> Answer<Option<TaskId>> {
+        if let Some(task) = self.tx.open_task_of(unit)? {
+            return Ok(Some(task.id));
+        }
+        if closed {
+            return Ok(None);
+        }
+        let mut id = TaskId::draw(self.ids);
+        // The first six digits tell tasks apart (TASK-02).
+        while !self.tx.ids_with_prefix(wloop_store::IdTable::Task, &id.to_string()[..6])?.is_empty() {
+            id = TaskId::draw(self.ids);
+        }
+        let title: String = visible(words).lines().next().unwrap_or("decide").chars().take(TITLE_LIMIT).collect();
+        let row = TaskRow {
+            id,
+            origin: "loop".to_owned(),
+            kind: "capture".to_owned(),
+            title: if title.trim().is_empty() { "decide".to_owned() } else { title },
+            category: "inbox".to_owned(),
+            gate_holder: true,
+            created_at: self.now,
+            ended_at: None,
+        };
+        self.tx.insert_task(&row, &[(unit.clone(), "captured")])?;
+        self.event(NewEvent {
+            unit: Some(unit.clone()),
+            task: Some(id),
+            data: json!({ "title": row.title }),
+            ..event(EventKind::TaskCreated, "loop")
+        })?;
+        Ok(Some(id))
+    }
+
+    /// Ends the captured task of a gate that closed, when it holds no open gate any more (GATE-33 to GATE-36).
+    pub(super) fn end_task_of(&mut self, row: &GateRow, status: GateStatus) -> Answer<()> {
+        let Some(task) = row.gate.task else { return Ok(()) };
+        let Some(holder) = self.tx.task(task)? else { return Ok(()) };
+        if !holder.gate_holder || holder.ended_at.is_some() || self.tx.open_gates_of_task(task)? > 0 {
+            return Ok(());
+        }
+        let Some(category) = row.ends_task.get(&status) else { return Ok(()) };
+        if self.tx.end_task(task, category, self.now)? {
+            self.event(NewEvent {
+                unit: row.gate.unit.clone(),
+                task: Some(task),
+                gate: Some(row.gate.id),
+                data: json!({ "state": category }),
+                ..event(EventKind::TaskEnded, "gates")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Closes a gate by an intent and writes what follows from it in the ledger; what follows outside becomes due.
+    pub(super) fn resolve(&mut self, row: &GateRow, intent: &str, text: Option<&str>, actor: &Actor) -> Answer<GateRow> {
+        let event = GateEvent::Resolve { intent, text, actor };
+        let gate = row.gate.close(&event, self.now).map_err(|refusal| self.explain(row, &refusal))?;
+        self.tx.close_gate(row.gate.id, &gate)?;
+        let row = GateRow { gate, consequence: Some((Consequence::Due, self.now)), ..row.clone() };
+        self.tell_decision(&row)?;
+        match row.gate.kind {
+            GateKind::Plan => self.plan_gate_closed(&row)?,
+            GateKind::Post => self.post_gate_closed(&row)?,
+            // Nothing opens one of these yet; a resolution of one would stay due and visible.
+            GateKind::Draft | GateKind::Question | GateKind::Proposal | GateKind::Trust | GateKind::Step => {}
+        }
+        Ok(row)
+    }
+
+    /// The words for a gate that did not close.
+    fn explain(&self, row: &GateRow, refusal: &GateRefusal) -> EngineError {
+        let short = &row.gate.id.to_string()[..6];
+        let (kind, detail, field) = match refusal {
+            GateRefusal::NotOpen(_) => {
+                (RefusalKind::Conflict, format!("gate `{short}` is already resolved: {}", how_it_ended(&row.gate)), None)
+            }
+            GateRefusal::UnknownIntent { .. } => (RefusalKind::Invalid, refusal.to_string(), Some("intent")),
+            GateRefusal::TextNotTaken(_) | GateRefusal::TextMissing(_) => {
+                (RefusalKind::Invalid, refusal.to_string(), Some("text"))
+            }
+            GateRefusal::OnlyPerson(_) | GateRefusal::NotApproving(_) | GateRefusal::MayNot => {
+                (RefusalKind::Forbidden, refusal.to_string(), None)
+            }
+        };
+        let mut answer = Refusal::new(kind, detail).about(row.gate.id);
+        answer.field = field;
+        answer.into()
+    }
+
+    /// A gate whose subject is gone closes by itself (G12).
+    pub(super) fn supersede(&mut self, row: &GateRow, reason: &str, actor: &Actor) -> Answer<()> {
+        if row.gate.status != GateStatus::Open {
+            return Ok(());
+        }
+        let gate = row.gate.close(&GateEvent::Supersede { reason, actor }, self.now).map_err(|r| self.explain(row, &r))?;
+        self.tx.close_gate(row.gate.id, &gate)?;
+        let row = GateRow { gate, ..row.clone() };
+        self.tell_decision(&row)?;
+        self.end_task_of(&row, GateStatus::Superseded)
+    }
+
+    /// Marks a gate's consequence as run, with a word about it (C2).
+    pub(super) fn consequence_ran(&mut self, row: &GateRow, note: &str) -> Answer<()> {
+        self.tx.set_consequence(row.gate.id, Consequence::Due, Consequence::Ran, note, self.now)?;
+        self.event(NewEvent { data: json!({ "note": note }), ..self.about(row, EventKind::ConsequenceRan, Actor::Daemon) })
+    }
+
+    /// A gate that is there.
+    pub(super) fn gate(&self, id: GateId) -> Answer<GateRow> {
+        let found = self.tx.gate(id)?;
+        found.ok_or_else(|| {
+            let short = &id.to_string()[..6];
+            Refusal::new(RefusalKind::NotFound, format!("there is no gate `{short}`; `wloop gates` lists them")).into()
+        })
+    }
+
+    /// A window that is over takes the gate's default intent (G6).
+    pub(super) fn window_ends(&mut self, id: GateId) -> Answer<()> {
+        let row = self.gate(id)?;
+        let (Some(intent), GateStatus::Open) = (row.gate.default_intent.clone(), row.gate.status) else { return Ok(()) };
+        self.resolve(&row, &intent, None, &Actor::Window)?;
+        Ok(())
+    }
+
+    /// What a plan gate's resolution does to its item; a release leaves the consequence due until the turn row is written.
+    fn plan_gate_closed(&mut self, row: &GateRow) -> Answer<()> {
+        let Some(item) = self.tx.item_by_gate(row.gate.id)? else { return Ok(()) };
+        let text = row.gate.closed.as_ref().and_then(|c| c.text.clone());
+        match row.gate.status {
+            GateStatus::Approved => {
+                if let Some(text) = text {
+                    self.tx.keep_guidance(&item.unit, &text, false, self.now)?;
+                }
+                self.step_item(&item, ItemEvent::Release, None)?;
+            }
+            GateStatus::Rejected | GateStatus::Dismissed | GateStatus::Answered => {
+                self.step_item(&item, ItemEvent::Skip, Some("skipped"))?;
+                self.tx.put_handled(&item.unit, &item.workflow, &item.key, "skipped", self.now)?;
+                self.consequence_ran(row, "skipped")?;
+                self.end_task_of(row, row.gate.status)?;
+            }
+            GateStatus::Open | GateStatus::Superseded => {}
+        }
+        Ok(())
+    }
+}
+
+/// How a gate ended, in one line: what, when, by whom (F03).
+pub(crate) fn how_it_ended(gate: &Gate) -> String {
+    let Some(closing) = &gate.closed else { return "it is open".to_owned() };
+    let who = match &closing.actor {
+        Actor::Person { via: None } => "you".to_owned(),
+        Actor::Person { via: Some(session) } => format!("you, through session {session}"),
+        Actor::Rule(rule) => format!("the rule {rule}"),
+        Actor::Window => "its window".to_owned(),
+        Actor::Workflow(name) => format!("the workflow {name}"),
+        Actor::Session(session) => format!("session {session}"),
+        Actor::Daemon => "the daemon".to_owned(),
+        Actor::Provider(name) => name.clone(),
+    };
+    let what = match &closing.intent {
+        Some(intent) => format!("{} by `{intent}`", gate.status.as_str()),
+        None => format!("superseded ({})", closing.reason),
+    };
+    format!("{what} at {:.0} by {who}", closing.at)
+}

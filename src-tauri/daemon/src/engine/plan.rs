@@ -1,0 +1,267 @@
+//! Planning: what the rules want of a unit as it stands (WF-05), and what of the plan no longer holds.
+
+use jiff::SignedDuration;
+use serde_json::json;
+use wloop_core::event::EventKind;
+use wloop_core::gate::{Actor, GateKind, GateStatus};
+use wloop_core::github::facts::{Book, SentReview, Settings, pull_facts, review_key};
+use wloop_core::github::{Account, Detail, ReviewEvent, ReviewState, Shape};
+use wloop_core::id::{ItemId, UnitRef};
+use wloop_core::plan::{ItemEvent, ItemState};
+use wloop_core::rules::policy::decide;
+use wloop_core::rules::profile::{KeyPart, Workflow};
+use wloop_core::rules::value::{Frame, Value};
+use wloop_core::rules::words::render_line;
+use wloop_store::TurnFilter;
+use wloop_store::rows::{ItemRow, NewEvent, PullRow};
+
+use super::gates::{NewGate, Policy};
+use super::{Cx, event};
+use crate::refusal::Answer;
+
+/// A unit with what rules read of it.
+pub(super) struct Seen {
+    pub(super) detail: Detail,
+    pub(super) viewer: Account,
+    pub(super) settings: Settings,
+    pub(super) facts: Frame,
+}
+
+/// What a workflow wants of a unit.
+pub(super) struct Wanted {
+    pub(super) key: String,
+    pub(super) intent: String,
+    pub(super) stage: String,
+    pub(super) reason: String,
+}
+
+impl Cx<'_> {
+    /// A pull request with its facts as the rules read them now; `None` before it was read whole.
+    pub(super) fn seen(&self, unit: &UnitRef) -> Answer<Option<Seen>> {
+        let (Some(row), Some(viewer)) = (self.tx.pull(unit)?, self.viewer()?) else { return Ok(None) };
+        let Some(detail) = row.detail.clone() else { return Ok(None) };
+        let settings = self.rules.settings(&detail.summary.repo, &self.github()?.teams);
+        let book = self.book(&row, &detail)?;
+        let facts = pull_facts(&detail, &viewer, &settings, &book, self.now);
+        Ok(Some(Seen { detail, viewer, settings, facts }))
+    }
+
+    /// What the ledger knows of the unit.
+    fn book(&self, row: &PullRow, detail: &Detail) -> Answer<Book> {
+        let unit = &row.unit;
+        let sent = self.tx.sent_reviews(unit)?;
+        let stale_after = self.rules.config.sweep.slow + self.rules.config.sweep.fast + self.rules.config.sweep.fast;
+        let stale = row.detail_at.is_none_or(|at| self.now.duration_since(at) > stale_after);
+        let viewer = self.viewer()?;
+        let newest_own = detail
+            .reviews
+            .iter()
+            .filter(|r| r.state != ReviewState::Pending && r.author.as_ref().map(|a| &a.id) == viewer.as_ref().map(|v| &v.id))
+            .max_by_key(|r| r.submitted_at);
+        let by_round = |id: &str| sent.iter().any(|p| p.remote.as_ref().is_some_and(|r| r.node_id == id));
+        let mut book = Book {
+            open_turn: self.tx.open_turn(unit)?.map(|t| {
+                // A turn that is being started reads as sent (GH-FACT-23).
+                let state = if t.state == wloop_core::turn::TurnState::Starting { "sent" } else { t.state.as_str() };
+                (t.seq, state.to_owned())
+            }),
+            newest_turn_asked: self.tx.newest_turn(unit)?.is_some_and(|t| t.state == wloop_core::turn::TurnState::Asked),
+            rounds_on_head: u32::try_from(self.tx.rounds_on(unit, &detail.summary.head)?).unwrap_or(u32::MAX),
+            reviewed_by_round: newest_own.map_or(!sent.is_empty(), |r| by_round(&r.id)),
+            has_review_workspace: self
+                .tx
+                .turns(&TurnFilter { unit: Some(unit.clone()), limit: Some(1), ..TurnFilter::default() })?
+                .iter()
+                .any(|t| t.workspace.is_some()),
+            stale,
+            unread: row.fault.clone(),
+            sent_reviews: sent
+                .into_iter()
+                .filter_map(|post| {
+                    let Shape::Review { event, .. } = post.shape else { return None };
+                    let state = match event {
+                        ReviewEvent::Approve => ReviewState::Approved,
+                        ReviewEvent::RequestChanges => ReviewState::ChangesRequested,
+                        ReviewEvent::Comment => ReviewState::Commented,
+                    };
+                    // One that the person said was sent has no remote id; its own stands in.
+                    let remote_id = post.remote.map_or_else(|| post.id.to_string(), |r| r.node_id);
+                    Some(SentReview { remote_id, head: post.head, state, at: post.changed_at })
+                })
+                .collect(),
+            ..Book::default()
+        };
+        for (key, how) in self.tx.handled(unit, "review")? {
+            if how == "skipped" {
+                book.skipped.insert(key.clone());
+            }
+            book.handled.insert(key);
+        }
+        Ok(book)
+    }
+
+    /// What a workflow wants of the unit now; `None` when its `when` does not hold. A `when` that fails holds nothing (CEL-07).
+    pub(super) fn wants(&self, workflow: &Workflow, seen: &Seen) -> Option<Wanted> {
+        match workflow.when.holds(&seen.facts, self.now) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(fault) => {
+                tracing::warn!(workflow = workflow.name, unit = seen.detail.slug(), %fault, "a `when` could not be evaluated");
+                return None;
+            }
+        }
+        let step = workflow.steps.first()?;
+        let stage = match step.stage(&seen.facts, self.now) {
+            Ok(stage) => stage,
+            Err(fault) => {
+                tracing::warn!(workflow = workflow.name, unit = seen.detail.slug(), %fault, "a step's stage could not be evaluated");
+                return None;
+            }
+        };
+        Some(Wanted { key: self.key(workflow, seen, &stage)?, intent: step.intent().to_owned(), reason: reason(&seen.facts, &stage), stage })
+    }
+
+    fn key(&self, workflow: &Workflow, seen: &Seen, stage: &str) -> Option<String> {
+        let mut parts = Vec::new();
+        for part in &workflow.key {
+            parts.push(match part {
+                // The provider declares `@review` alone so far; the profile refuses any other.
+                KeyPart::Provider(_) => review_key(&seen.detail, &seen.viewer, &seen.settings, stage),
+                KeyPart::Expression(expression) => match expression.evaluate(&seen.facts, self.now) {
+                    Ok(value) => text_of(&value),
+                    Err(fault) => {
+                        tracing::warn!(workflow = workflow.name, %fault, "a key could not be evaluated");
+                        return None;
+                    }
+                },
+            });
+        }
+        if parts.is_empty() {
+            parts.push(seen.facts.get("pr.fingerprint").map(text_of).unwrap_or_default());
+        }
+        Some(parts.join("|"))
+    }
+
+    /// Brings the plan of one unit in line with what the rules want of it (WF-05, GATE-40).
+    pub(super) fn plan_unit(&mut self, unit: &UnitRef) -> Answer<()> {
+        let Some(seen) = self.seen(unit)? else { return Ok(()) };
+        let watched = self.tx.pull(unit)?.is_some_and(|row| row.watched);
+        let rules = self.rules;
+        for workflow in rules.profile.workflows.values() {
+            if workflow.provider != "github" {
+                continue;
+            }
+            let wanted = if watched { self.wants(workflow, &seen) } else { None };
+            let pending = self.tx.pending_item(unit, &workflow.name)?;
+            if let Some(item) = &pending {
+                match item.state {
+                    ItemState::Waiting | ItemState::CountingDown => {}
+                    // A released round is looked at when it is tried (ROUND-06).
+                    ItemState::Released | ItemState::Capped | ItemState::Blocked | ItemState::Turned | ItemState::Handled | ItemState::Gone => continue,
+                }
+                match &wanted {
+                    Some(wanted) if wanted.key == item.key => continue,
+                    Some(_) => self.leave_plan(item, "something new on the pull request")?,
+                    None => {
+                        let why = reason(&seen.facts, &item.stage);
+                        self.leave_plan(item, &why)?;
+                    }
+                }
+            }
+            let Some(wanted) = wanted else { continue };
+            let handled = self.tx.handled(unit, &workflow.name)?.into_iter().any(|(key, _)| key == wanted.key);
+            if handled || self.tx.open_turn(unit)?.is_some() || !rules.acts(workflow) {
+                continue;
+            }
+            self.plan(unit, workflow, &seen, wanted)?;
+        }
+        Ok(())
+    }
+
+    fn plan(&mut self, unit: &UnitRef, workflow: &Workflow, seen: &Seen, wanted: Wanted) -> Answer<()> {
+        let template = workflow.ask.as_deref().unwrap_or(&workflow.summary);
+        let words = render_line(template, &seen.facts).unwrap_or_else(|fault| {
+            tracing::warn!(workflow = workflow.name, %fault, "the words of a gate could not be rendered");
+            workflow.summary.clone()
+        });
+        let table = self.rules.approval(workflow);
+        let tables = [&table, &self.rules.profile.gates.approval];
+        let name = self.rules.profile.first_gate(GateKind::Plan).name.clone();
+        let decision = decide(GateKind::Plan, &name, &tables, &seen.facts, self.now);
+        let gate = self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy: Policy::Decided(&decision), turn: None })?;
+        let state = match (gate.gate.status, gate.gate.deadline) {
+            (GateStatus::Open, Some(_)) => ItemState::CountingDown,
+            (GateStatus::Open, None) => ItemState::Waiting,
+            (GateStatus::Approved, _) => ItemState::Released,
+            (GateStatus::Rejected | GateStatus::Answered | GateStatus::Dismissed | GateStatus::Superseded, _) => ItemState::Gone,
+        };
+        let item = ItemRow {
+            id: ItemId::draw(self.ids),
+            unit: unit.clone(),
+            workflow: workflow.name.clone(),
+            key: wanted.key,
+            intent: wanted.intent,
+            stage: wanted.stage,
+            state,
+            gate: gate.gate.id,
+            head: seen.detail.summary.head.clone(),
+            reason: wanted.reason,
+            by_hand: false,
+            try_after: self.now,
+            planned_at: self.now,
+            changed_at: self.now,
+        };
+        self.tx.insert_item(&item)?;
+        self.event(NewEvent {
+            unit: Some(unit.clone()),
+            gate: Some(gate.gate.id),
+            task: gate.gate.task,
+            data: json!({ "why": item.reason, "stage": item.stage, "deadline": gate.gate.deadline }),
+            actor: Actor::Workflow(workflow.name.clone()),
+            ..event(EventKind::RoundPlanned, workflow.name.clone())
+        })
+    }
+
+    /// Moves an item along its machine; a step that the machine lacks is a fault of ours and changes nothing.
+    pub(super) fn step_item(&mut self, item: &ItemRow, step: ItemEvent, reason: Option<&str>) -> Answer<()> {
+        match item.state.step(step) {
+            Ok(next) => {
+                self.tx.set_item(item.id, item.state, next, reason, None, self.now)?;
+            }
+            Err(fault) => tracing::error!(item = %item.id, %fault, "a planned round took no step"),
+        }
+        Ok(())
+    }
+
+    /// Holds a released round back for a while, with the reason shown (P16).
+    pub(super) fn defer_item(&mut self, item: &ItemRow, reason: &str, wait: SignedDuration) -> Answer<()> {
+        let until = super::observe::after(self.now, wait);
+        self.tx.set_item(item.id, item.state, item.state, Some(reason), Some(until), self.now)?;
+        if item.reason != reason {
+            self.event(NewEvent {
+                unit: Some(item.unit.clone()),
+                gate: Some(item.gate),
+                data: json!({ "why": reason }),
+                ..event(EventKind::RoundDeferred, item.workflow.clone())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a round is wanted, or not, in the words of the facts.
+pub(super) fn reason(facts: &Frame, stage: &str) -> String {
+    let fact = if stage == "follow-up" { "pr.review.reason" } else { "pr.first.reason" };
+    facts.get(fact).map(text_of).filter(|text| !text.is_empty()).unwrap_or_else(|| "it is no longer due".to_owned())
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Bool(v) => v.to_string(),
+        Value::Int(v) => v.to_string(),
+        Value::Text(v) => v.clone(),
+        Value::List(v) => v.join(","),
+        Value::Duration(v) => v.to_string(),
+        Value::Time(v) => v.to_string(),
+    }
+}

@@ -1,0 +1,264 @@
+//! What callers ask for. Who may ask is decided here, before anything is written (RES-11, RES-19, API-04).
+
+use serde_json::json;
+use wloop_core::event::EventKind;
+use wloop_core::gate::{Actor, GateKind, GateStatus};
+use wloop_core::github::Reason;
+use wloop_core::id::{GateId, TurnId, UnitRef};
+use wloop_core::plan::ItemState;
+use wloop_store::rows::{GateRow, NewEvent};
+
+use super::{Cx, Reply, event};
+use crate::input::{Caller, Request, UnitName};
+use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
+
+/// The outcome of a request: the transaction commits in both cases, so that a refusal can keep what came with it (F10).
+type Outcome = Answer<Answer<Reply>>;
+
+/// The longest guidance, in characters.
+const GUIDANCE_LIMIT: usize = 10_000;
+
+impl Cx<'_> {
+    /// Carries out a request, or refuses it. Only a refusal that has something to keep commits; every other leaves no trace.
+    pub(super) fn request(&mut self, caller: &Caller, request: Request) -> Outcome {
+        if let Request::Tool { session, call, arguments } = request {
+            if caller != &Caller::Session(session) {
+                let words = "a tool is called by its own session alone, and this caller is another";
+                return Err(Refusal::new(RefusalKind::Forbidden, words).code("refused").into());
+            }
+            return self.tool(session, call, &arguments).map(Ok);
+        }
+        may_write(caller)?;
+        let reply = match request {
+            Request::Resolve { gate, intent, text, draft_text } => {
+                return self.resolve_gate(gate, &intent, text.as_deref(), draft_text.as_deref());
+            }
+            Request::RetryGate(gate) => self.retry_gate(gate),
+            Request::ApplyPlan { unit, guidance } => self.apply_plan(&unit, guidance.as_deref()),
+            Request::DismissPlan { unit } => self.dismiss_plan(&unit),
+            Request::StartTurn { unit, intent, stage, guidance } => {
+                check_guidance(guidance.as_deref())?;
+                if self.tx.pull(&unit)?.is_none_or(|row| row.detail.is_none()) {
+                    return Ok(Ok(Reply::ReadFirst(UnitName::Ref(unit))));
+                }
+                self.name_unit(&unit)?;
+                self.round_by_hand(&unit, &intent, stage.as_deref(), guidance.as_deref())
+            }
+            Request::CancelTurn(turn) => self.cancel_turn(turn),
+            Request::PostSent(post) => self.post_was_sent(post).map(|()| Reply::Post(post)),
+            Request::PostRetry(post) => self.retry_post(post).map(|()| Reply::Post(post)),
+            Request::PostDiscard { post, reason } => self.discard_post(post, reason.as_deref()).map(|()| Reply::Post(post)),
+            Request::Tool { .. } => Ok(Reply::NotNow),
+        };
+        reply.map(Ok)
+    }
+
+    fn resolve_gate(&mut self, id: GateId, intent: &str, text: Option<&str>, draft_text: Option<&str>) -> Outcome {
+        check_guidance(text)?;
+        let row = self.gate(id)?;
+        if draft_text.is_some() && (row.gate.kind != GateKind::Post || intent != "publish") {
+            let words = format!("`draft_text` goes with `publish` of a post gate, not with `{intent}` of a {} gate", row.gate.kind.as_str());
+            return Err(Refusal::new(RefusalKind::Invalid, words).about(id).field("draft_text").into());
+        }
+        if row.gate.status != GateStatus::Open {
+            let refused = self.resolve(&row, intent, text, &Actor::PERSON).map(|_| Reply::Gate(id));
+            return self.keep_late_guidance(&row, intent, text, refused);
+        }
+        if let Some(text) = draft_text {
+            self.reword(&row, text)?;
+        }
+        self.resolve(&row, intent, text, &Actor::PERSON)?;
+        Ok(Ok(Reply::Gate(id)))
+    }
+
+    /// A Guide text for a gate that is closed is kept on its unit, offered and never handed over unasked (F10).
+    fn keep_late_guidance(&mut self, row: &GateRow, intent: &str, text: Option<&str>, refused: Answer<Reply>) -> Outcome {
+        let (EngineError::Refused(mut refusal), Some(unit), Some(text)) = (
+            match refused {
+                Ok(reply) => return Ok(Ok(reply)),
+                Err(fault) => fault,
+            },
+            &row.gate.unit,
+            text.filter(|t| !t.trim().is_empty()),
+        ) else {
+            return Err(self.already(row));
+        };
+        let guides = row.gate.kind == GateKind::Plan && row.gate.intent(intent).is_some_and(|i| i.text.is_some());
+        // The same words again, after an answer that was lost, are kept once.
+        let kept = guides && !self.tx.has_offered_guidance(unit, text)?;
+        if kept {
+            self.tx.keep_guidance(unit, text, true, self.now)?;
+            self.event(NewEvent {
+                data: json!({ "text": text, "late": true }),
+                ..self.about(row, EventKind::GuidanceKept, Actor::PERSON)
+            })?;
+        }
+        if guides {
+            refusal.detail.push_str("; your text is kept as a note on the pull request and was given to nobody");
+        }
+        Ok(Err(refusal.into()))
+    }
+
+    fn already(&self, row: &GateRow) -> EngineError {
+        let words = format!("gate `{}` is already resolved: {}", &row.gate.id.to_string()[..6], super::gates::how_it_ended(&row.gate));
+        Refusal::new(RefusalKind::Conflict, words).about(row.gate.id).into()
+    }
+
+    fn retry_gate(&mut self, id: GateId) -> Answer<Reply> {
+        use wloop_core::consequence::Consequence;
+        let row = self.gate(id)?;
+        match row.consequence {
+            Some((Consequence::Failed, _)) => {
+                self.tx.set_consequence(id, Consequence::Failed, Consequence::Due, "tried again", self.now)?;
+                self.event(self.about(&row, EventKind::ConsequenceRetried, Actor::PERSON))?;
+                Ok(Reply::Gate(id))
+            }
+            Some((state, _)) => {
+                let words = format!("what gate `{}` released is {state}; only what failed is tried again", &id.to_string()[..6]);
+                Err(Refusal::new(RefusalKind::Conflict, words).about(id).into())
+            }
+            None => {
+                let words = format!("gate `{}` released nothing", &id.to_string()[..6]);
+                Err(Refusal::new(RefusalKind::Conflict, words).about(id).into())
+            }
+        }
+    }
+
+    /// Runs every waiting round of a unit, in plan order; with guidance and nothing waiting, the text is kept (WIN-18, WIN-32).
+    fn apply_plan(&mut self, unit: &UnitRef, guidance: Option<&str>) -> Answer<Reply> {
+        check_guidance(guidance)?;
+        let label = self.label(unit)?;
+        let gates = self.open_plan_gates(unit)?;
+        if gates.is_empty() {
+            return match guidance {
+                Some(text) => {
+                    self.tx.keep_guidance(unit, text, false, self.now)?;
+                    self.event(NewEvent {
+                        unit: Some(unit.clone()),
+                        data: json!({ "text": text }),
+                        actor: Actor::PERSON,
+                        ..event(EventKind::GuidanceKept, "")
+                    })?;
+                    Ok(Reply::Plan { gates: Vec::new(), guidance_kept: true })
+                }
+                None => Err(self.nothing_waits(unit, &label)?),
+            };
+        }
+        let mut resolved = Vec::new();
+        for (n, gate) in gates.iter().enumerate() {
+            // One text guides one round: the first.
+            match guidance.filter(|_| n == 0) {
+                Some(text) => self.resolve(gate, "guide", Some(text), &Actor::PERSON)?,
+                None => self.resolve(gate, "run_now", None, &Actor::PERSON)?,
+            };
+            resolved.push(gate.gate.id);
+        }
+        Ok(Reply::Plan { gates: resolved, guidance_kept: false })
+    }
+
+    fn dismiss_plan(&mut self, unit: &UnitRef) -> Answer<Reply> {
+        let label = self.label(unit)?;
+        let gates = self.open_plan_gates(unit)?;
+        if gates.is_empty() {
+            return Err(self.nothing_waits(unit, &label)?);
+        }
+        let mut resolved = Vec::new();
+        for gate in gates {
+            self.resolve(&gate, "skip", None, &Actor::PERSON)?;
+            resolved.push(gate.gate.id);
+        }
+        Ok(Reply::Plan { gates: resolved, guidance_kept: false })
+    }
+
+    fn open_plan_gates(&self, unit: &UnitRef) -> Answer<Vec<GateRow>> {
+        let mut gates = Vec::new();
+        for item in self.tx.pending_items_of(unit)? {
+            if matches!(item.state, ItemState::Waiting | ItemState::CountingDown) {
+                gates.push(self.gate(item.gate)?);
+            }
+        }
+        Ok(gates)
+    }
+
+    /// Why there is no round to decide on, with what there is instead.
+    fn nothing_waits(&self, unit: &UnitRef, label: &str) -> Answer<EngineError> {
+        let mut refusal = Refusal::new(RefusalKind::Conflict, format!("no round waits on {label}; `wloop review {label}` starts one"));
+        if let Some(item) = self.tx.pending_items_of(unit)?.into_iter().next() {
+            refusal = Refusal::new(RefusalKind::Conflict, format!("the round on {label} is already {}: {}", item.state, item.reason)).about(item.gate);
+        } else if let Some(turn) = self.tx.open_turn(unit)? {
+            let words = format!("turn {} of {label} is {}; `wloop turns show {}` shows it", turn.seq, turn.state, &turn.id.to_string()[..6]);
+            refusal = Refusal::new(RefusalKind::Conflict, words).about(turn.gate);
+        }
+        Ok(refusal.into())
+    }
+
+    fn label(&self, unit: &UnitRef) -> Answer<String> {
+        match self.tx.unit(unit)? {
+            Some(row) => Ok(row.label),
+            None => {
+                let words = format!("wloop does not know `{unit}`; `wloop plan` lists what it watches");
+                Err(Refusal::new(RefusalKind::NotFound, words).field("unit").into())
+            }
+        }
+    }
+
+    /// A pull request that the person names stays watched while it is open (GH-SYNC-01 h).
+    fn name_unit(&mut self, unit: &UnitRef) -> Answer<()> {
+        if let Some(mut row) = self.tx.pull(unit)?
+            && !row.summary.reasons.contains(&Reason::Asked)
+            && row.detail.as_ref().is_some_and(wloop_core::github::Detail::is_open)
+        {
+            row.summary.reasons.push(Reason::Asked);
+            row.summary.reasons.sort_unstable();
+            row.watched = true;
+            self.tx.put_pull(&row)?;
+        }
+        Ok(())
+    }
+
+    fn cancel_turn(&mut self, id: TurnId) -> Answer<Reply> {
+        let turn = self.a_turn(id)?;
+        if !turn.state.is_running() {
+            let words = match self.open_gate_of(id)? {
+                Some(gate) => format!("turn `{}` has stopped and waits for you at gate `{}`", &id.to_string()[..6], &gate.to_string()[..6]),
+                None => format!("turn `{}` is {} already", &id.to_string()[..6], turn.state),
+            };
+            return Err(Refusal::new(RefusalKind::Conflict, words).into());
+        }
+        self.tx.set_turn_cancel(id, "cancelled by you")?;
+        Ok(Reply::Turn(id))
+    }
+
+    fn open_gate_of(&self, turn: TurnId) -> Answer<Option<GateId>> {
+        let open = self.tx.gates(&wloop_store::GateFilter::open())?;
+        Ok(open.into_iter().find(|g| g.turn == Some(turn)).map(|g| g.gate.id))
+    }
+}
+
+/// An unattended session writes nothing but through its tools (RES-11, RES-19).
+fn may_write(caller: &Caller) -> Result<(), EngineError> {
+    match caller {
+        Caller::Person => Ok(()),
+        Caller::Session(session) => {
+            let words = format!(
+                "session {} is unattended: it resolves, starts and changes nothing; the person does, in the cockpit or at a terminal",
+                &session.to_string()[..6]
+            );
+            Err(Refusal::new(RefusalKind::Forbidden, words).into())
+        }
+        Caller::Unknown(why) => {
+            let words = format!("this caller counts as unattended ({why}) and changes nothing; the person does, in the cockpit or at a terminal");
+            Err(Refusal::new(RefusalKind::Forbidden, words).into())
+        }
+    }
+}
+
+fn check_guidance(text: Option<&str>) -> Result<(), EngineError> {
+    match text.map(|t| t.chars().count()) {
+        Some(length) if length > GUIDANCE_LIMIT => {
+            let words = format!("the text has {length} characters; at most {GUIDANCE_LIMIT} are taken");
+            Err(Refusal::new(RefusalKind::Invalid, words).field("text").into())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,107 @@
+//! What the command line uses of the daemon: running it, checking a home without it, and the tools' server of an agent session.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::home::Home;
+use crate::settings::Rules;
+use crate::{doctor as checks, mcp, run};
+
+/// How bad a check's finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// All is well.
+    Ok,
+    /// It works, but look at it.
+    Warn,
+    /// It does not work until something is done.
+    Fail,
+}
+
+/// One finding of `wloop doctor`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What was looked at, such as `configuration`.
+    pub name: String,
+    /// How it is.
+    pub level: Level,
+    /// What was found.
+    pub found: String,
+    /// What to do; empty when all is well.
+    pub advice: String,
+}
+
+/// The names of environment variables that mark an agent's environment (profile-files.md).
+const AGENT_VARIABLES: [&str; 8] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CODEX_SANDBOX",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "CURSOR_AGENT",
+    "OPENCODE",
+    "AIDER_MODEL",
+];
+
+/// Runs the daemon core in the foreground until it is told to stop; prints `listening on <socket>` once ready.
+#[must_use]
+pub fn run_daemon(home: &Home, environment: BTreeMap<String, String>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(run::daemon(home, environment)),
+        Err(fault) => {
+            complain(&format!("the runtime cannot be started: {fault}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every check that can be made without a running daemon, and the running one's own findings where it answers.
+#[must_use]
+pub fn doctor(home: &Home, environment: &BTreeMap<String, String>) -> Vec<Check> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(checks::check(home, environment)),
+        Err(fault) => vec![Check {
+            name: "system".to_owned(),
+            level: Level::Fail,
+            found: format!("the runtime cannot be started: {fault}"),
+            advice: "free some memory or open files and try again".to_owned(),
+        }],
+    }
+}
+
+/// Serves the tools of the session `session` on standard streams, each call passed to the daemon behind `socket`.
+#[must_use]
+pub fn run_mcp(socket: PathBuf, session: Option<String>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let served = match runtime {
+        Ok(runtime) => runtime.block_on(mcp::serve(socket, session)).map_err(|fault| crate::runner::chain(&fault)),
+        Err(fault) => Err(format!("the runtime cannot be started: {fault}")),
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(words) => {
+            complain(&words);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The names of environment variables by which the command line takes itself for an agent's (CLI-15), with the configuration's own.
+/// A configuration that does not load adds none.
+#[must_use]
+pub fn agent_variables(home: &Home) -> Vec<String> {
+    let mut names: Vec<String> = AGENT_VARIABLES.iter().map(|name| (*name).to_owned()).collect();
+    if let Ok(rules) = Rules::load(home) {
+        names.extend(rules.config.agents_environment);
+    }
+    names
+}
+
+/// One line on standard error.
+#[expect(clippy::print_stderr, reason = "the daemon in the foreground and `wloop mcp` speak to whoever started them")]
+pub(crate) fn complain(words: &str) {
+    eprintln!("wloop: {words}");
+}

@@ -1,0 +1,271 @@
+//! Everything that can happen to the engine, as one closed set: what a caller asks, what a provider showed, what a turn's process
+//! did, what a job is about to do or came to, and the passing of time. Nothing else writes.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use wloop_agents::tools::ToolCall;
+use wloop_core::github::{Detail, Inventory, LookUp, ReadFault, RepoName, SendOutcome};
+use wloop_core::id::{GateId, ItemId, PostId, SessionId, TurnId, UnitRef};
+use wloop_store::rows::ProcessRow;
+
+/// Who asks (RES-21).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// The person.
+    Person,
+    /// An unattended session that the daemon knows.
+    Session(SessionId),
+    /// A caller that cannot be told and is therefore unattended, with the reason.
+    Unknown(String),
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A caller asks for something.
+    Request {
+        /// Who.
+        caller: Caller,
+        /// For what.
+        request: Request,
+    },
+    /// A provider was read.
+    Observed(Observation),
+    /// Something happened to a turn's process.
+    Turn {
+        /// The turn.
+        turn: TurnId,
+        /// What.
+        event: AgentEvent,
+    },
+    /// A job is about to act and claims its row.
+    Starting(Starting),
+    /// A job came to an end.
+    Done(Done),
+    /// Time passed.
+    Tick,
+}
+
+/// What a caller can ask for.
+#[derive(Debug, Clone)]
+pub enum Request {
+    /// Resolve a gate.
+    Resolve {
+        /// Which.
+        gate: GateId,
+        /// By which intent.
+        intent: String,
+        /// With which text.
+        text: Option<String>,
+        /// Another body for a held post.
+        draft_text: Option<String>,
+    },
+    /// Run a failed consequence once more.
+    RetryGate(GateId),
+    /// Run the planned rounds of a unit, with guidance where some is given.
+    ApplyPlan {
+        /// The unit.
+        unit: UnitRef,
+        /// The guidance.
+        guidance: Option<String>,
+    },
+    /// Skip the planned rounds of a unit.
+    DismissPlan {
+        /// The unit.
+        unit: UnitRef,
+    },
+    /// A round by hand.
+    StartTurn {
+        /// The unit.
+        unit: UnitRef,
+        /// The intent.
+        intent: String,
+        /// The stage.
+        stage: Option<String>,
+        /// Guidance.
+        guidance: Option<String>,
+    },
+    /// Stop a running turn.
+    CancelTurn(TurnId),
+    /// The person says that a doubtful post was sent.
+    PostSent(PostId),
+    /// Send a failed post again.
+    PostRetry(PostId),
+    /// Drop a failed post.
+    PostDiscard {
+        /// Which.
+        post: PostId,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// A session's tool.
+    Tool {
+        /// The session that the route names.
+        session: SessionId,
+        /// The call, its arguments checked.
+        call: ToolCall,
+        /// The arguments as they came, for telling calls apart.
+        arguments: Value,
+    },
+}
+
+/// What a provider showed.
+#[derive(Debug, Clone)]
+pub enum Observation {
+    /// Whose token it is, and the teams of that account.
+    Viewer {
+        /// The account.
+        account: wloop_core::github::Account,
+        /// Its teams, `org/slug`.
+        teams: Vec<String>,
+    },
+    /// A fast sweep.
+    Inventory(Result<Inventory, ReadFault>),
+    /// One unit.
+    Detail {
+        /// Which.
+        unit: UnitRef,
+        /// What.
+        result: Box<Result<Detail, ReadFault>>,
+    },
+    /// A pull request that the person named and that was not watched (GH-SYNC-01 h).
+    Asked(Box<Detail>),
+}
+
+/// What happened to a turn's process.
+#[derive(Debug, Clone)]
+pub enum AgentEvent {
+    /// It exists; the prompt was not given yet.
+    Spawned(ProcessRow),
+    /// The prompt was given.
+    PromptGiven,
+    /// Its first line.
+    TookUp,
+    /// It told its own id of the conversation.
+    Conversation(String),
+    /// It ended, or could not be started.
+    Ended(TurnEnd),
+}
+
+/// How a run ended, for table R2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// Exit code 0 and no error reported.
+    Well,
+    /// It never took the prompt.
+    NotStarted(String),
+    /// An error that it reported, another exit code, a signal, or a limit.
+    Badly(String),
+    /// It was cancelled, and by whom.
+    Cancelled(String),
+}
+
+/// A job that is about to act.
+#[derive(Debug, Clone)]
+pub enum Starting {
+    /// A released round, with the read that was made for it (ROUND-06).
+    Release {
+        /// The item.
+        item: ItemId,
+        /// The read.
+        read: Box<Result<Detail, ReadFault>>,
+    },
+    /// A turn's process.
+    Turn(TurnId),
+    /// A post, with the pull request as it is at this moment (GH-PUB-17, GH-PUB-18).
+    Post {
+        /// The post.
+        post: PostId,
+        /// What was seen.
+        seen: Result<Seen, ReadFault>,
+    },
+    /// The look-up of a post in doubt.
+    LookUp(PostId),
+}
+
+/// A pull request right before a post.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its head.
+    pub head: String,
+    /// Its files with their patches.
+    pub files: Vec<(String, Option<String>)>,
+}
+
+/// What a job came to.
+#[derive(Debug, Clone)]
+pub enum Done {
+    /// A round's workspace and agent are ready, or not.
+    Release {
+        /// The item.
+        item: ItemId,
+        /// What was prepared, or why not.
+        prepared: Result<Prepared, String>,
+    },
+    /// A post's call ended.
+    Sent {
+        /// The post.
+        post: PostId,
+        /// How.
+        outcome: SendOutcome,
+    },
+    /// A look-up ended.
+    LookedUp {
+        /// The post.
+        post: PostId,
+        /// With what.
+        found: LookUp,
+    },
+    /// Nothing of a turn's process group is left.
+    GroupEnded(TurnId),
+}
+
+/// A workspace at a pinned head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// The folder.
+    pub folder: String,
+    /// The commit that is checked out.
+    pub head: String,
+    /// The merge base.
+    pub merge_base: String,
+}
+
+/// Which read is needed before a request can be answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnitName {
+    /// A unit by its reference.
+    Ref(UnitRef),
+    /// A pull request by repository and number.
+    Pull(RepoName, u64),
+}
+
+/// A job that is due: a function of the rows alone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Job {
+    /// Ask for the inventory.
+    Sweep,
+    /// Read one unit.
+    ReadDetail(UnitRef),
+    /// Turn a released round into a turn.
+    Release(ItemId),
+    /// Start a turn's process.
+    StartTurn(TurnId),
+    /// Stop a turn's process.
+    CancelTurn(TurnId),
+    /// End what is left of the process group of an earlier daemon's turn.
+    EndGroup(TurnId),
+    /// Send a post.
+    Send(PostId),
+    /// Look a post up.
+    LookUp(PostId),
+}
+
+/// The next instant at which a job falls due by time alone, and why (for the timer and for health).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wake {
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: String,
+}

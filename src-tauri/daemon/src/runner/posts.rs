@@ -1,0 +1,84 @@
+//! Sending posts and looking them up. The attempt is in the ledger before the call, its outcome after it; between the two lies the
+//! provider, and a crash there is settled by the look-up (K6, K7).
+
+use std::time::Duration;
+
+use wloop_core::github::{LookUp, ReadFault, SendOutcome, Shape};
+use wloop_core::id::PostId;
+
+use super::{Outside, REST, read, record};
+use crate::edge::crash_point;
+use crate::engine::Reply;
+use crate::input::{Done, Input, Seen, Starting};
+
+/// The first and the longest wait after a failure before any byte was sent (GH-PUB-06).
+const WAITS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
+
+/// Sends one queued post.
+pub(super) async fn send(outside: &Outside, id: PostId) {
+    let Some(provider) = &outside.provider else { return };
+    let post = read(outside, |reads| {
+        let Some(post) = reads.post(id)? else { return Ok(None) };
+        Ok(reads.pull(&post.unit)?.map(|pull| (post, pull)))
+    });
+    let Some(Some((post, pull))) = post else { return };
+    let seen = look(provider.as_ref(), &pull.summary, &post.shape).await;
+    let order = match outside.hub.ask(Input::Starting(Starting::Post { post: id, seen })).await {
+        Ok(Reply::Send(order)) => order,
+        Ok(_) => return,
+        Err(fault) => {
+            tracing::error!(%fault, post = %id, "an attempt could not be written, so nothing is sent");
+            tokio::time::sleep(REST).await;
+            return;
+        }
+    };
+    crash_point!("K6");
+    let mut wait = WAITS.0;
+    let outcome = loop {
+        match provider.publish(&order).await {
+            // Nothing left this machine: the same sender tries again, and a drain leaves the rest to the next start.
+            SendOutcome::NotReached { why } if !outside.draining.is_cancelled() => {
+                tracing::info!(post = %id, why, "github was not reached; trying again");
+                tokio::select! {
+                    () = tokio::time::sleep(wait) => {}
+                    () = outside.draining.cancelled() => break SendOutcome::NotReached { why },
+                }
+                wait = (wait * 2).min(WAITS.1);
+            }
+            outcome => break outcome,
+        }
+    };
+    crash_point!("K7");
+    record(outside, Done::Sent { post: id, outcome }).await;
+}
+
+/// The pull request right before a post: its head, and for comments on lines its files.
+async fn look(
+    provider: &dyn wloop_providers::Provider,
+    summary: &wloop_core::github::Summary,
+    shape: &Shape,
+) -> Result<Seen, ReadFault> {
+    let head = provider.head(&summary.repo, summary.number).await?;
+    let needs_files = matches!(shape, Shape::Review { comments, .. } if !comments.is_empty());
+    let files = if needs_files { provider.diff(&summary.repo, summary.number).await? } else { Vec::new() };
+    Ok(Seen { head: head.head, files: files.into_iter().map(|f| (f.path, f.patch)).collect() })
+}
+
+/// Looks for one post in doubt.
+pub(super) async fn look_up(outside: &Outside, id: PostId) {
+    let Some(provider) = &outside.provider else { return };
+    match outside.hub.ask(Input::Starting(Starting::LookUp(id))).await {
+        Ok(Reply::LookUp(order)) => {
+            let found = match (provider.look_up(&order).await, provider.health().waiting_until) {
+                (LookUp::Incomplete { why }, Some(until)) if until > outside.hub.now() => LookUp::Wait { until, why },
+                (found, _) => found,
+            };
+            record(outside, Done::LookedUp { post: id, found }).await;
+        }
+        Ok(_) => {}
+        Err(fault) => {
+            tracing::error!(%fault, post = %id, "a look-up could not be started");
+            tokio::time::sleep(REST).await;
+        }
+    }
+}

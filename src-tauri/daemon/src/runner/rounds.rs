@@ -1,0 +1,303 @@
+//! From a released round to a turn's process and its end.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use wloop_agents::environment::{Added, agent_environment};
+use wloop_agents::headless::{Ended, Limit, Limits, RunEnd, RunEvent, RunSpec, spawn};
+use wloop_agents::preset::{AgentConfig, Allowed, McpWiring, resolve};
+use wloop_agents::process::{ProcessStart, end_group as end_process_group, find_program};
+use wloop_agents::worktree::{WorktreeSpec, prepare};
+use wloop_core::id::{ItemId, TurnId};
+use wloop_core::rules::config::{AgentEntry, Output, Preset};
+use wloop_core::rules::profile::Grant;
+use wloop_providers::DetailRef;
+use wloop_store::{ProcessRow, TurnFilter};
+
+use super::{Outside, REST, read, record};
+use crate::edge::crash_point;
+use crate::engine::{ReleaseOrder, Reply, StartOrder};
+use crate::input::{AgentEvent, Done, Input, Prepared, Starting, TurnEnd};
+
+/// The limit of a git command that fetches or writes a tree.
+const GIT_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// What an earlier daemon left is given this long to end by itself.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Makes a released round ready: the pull request is read once more, the agent is looked for, the workspace is prepared.
+pub(super) async fn release(outside: &Outside, item: ItemId) {
+    crash_point!("K2");
+    let Some(provider) = &outside.provider else { return };
+    let unit = read(outside, |reads| Ok(reads.item(item)?.map(|row| row.unit)));
+    let Some(Some(unit)) = unit else { return };
+    let detail = provider.detail(&DetailRef::ById(unit.key().to_owned())).await;
+    let starting = Starting::Release { item, read: Box::new(detail) };
+    let order = match outside.hub.ask(Input::Starting(starting)).await {
+        Ok(Reply::Release(order)) => order,
+        Ok(_) => return,
+        Err(fault) => {
+            tracing::error!(%fault, "a released round could not be looked at");
+            tokio::time::sleep(REST).await;
+            return;
+        }
+    };
+    let prepared = ready(outside, &unit, &order).await;
+    crash_point!("K16");
+    record(outside, Done::Release { item, prepared }).await;
+}
+
+async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &ReleaseOrder) -> Result<Prepared, String> {
+    // A missing program is a refusal of the start, told before anything else is done (RUN-03).
+    let config = agent_config(outside, &order.agent)?;
+    let command = resolve(&config, &wiring(outside, wloop_core::id::SessionId::draw(&mut Zero), Path::new("/")), &Allowed::default());
+    let program = command.map_err(|fault| fault.to_string())?.command.into_iter().next().unwrap_or_default();
+    let path = outside.environment.get("PATH").map_or("", String::as_str);
+    if find_program(&program, path, Path::new("/")).is_none() {
+        return Err(format!("the agent `{}` cannot start: the program `{program}` is not found; install it or set `agents.{}.headless.command`", order.agent, order.agent));
+    }
+    let root = match &outside.rules.config.workspaces.root {
+        Some(root) => PathBuf::from(expand(root, &outside.environment)),
+        None => outside.home.data.join("workspaces"),
+    };
+    let linked = read(outside, |reads| reads.turns(&TurnFilter { unit: Some(unit.clone()), ..TurnFilter::default() }));
+    let linked = linked.into_iter().flatten().find_map(|turn| turn.workspace).map(PathBuf::from).filter(|path| path.is_dir());
+    let spec = WorktreeSpec {
+        root,
+        repos: outside.rules.config.workspaces.repos.iter().map(|r| PathBuf::from(expand(r, &outside.environment))).collect(),
+        checkout: None,
+        repo: order.repo.clone(),
+        clone_url: format!("{}/{}.git", outside.addresses.web.trim_end_matches('/'), order.repo),
+        number: order.number,
+        head: order.head.clone(),
+        base: order.base_branch.clone(),
+        linked,
+        name: order.folder.clone(),
+        token: outside.token.clone(),
+        environment: outside.environment.clone(),
+        disposable: vec![".DS_Store".to_owned(), "*.log".to_owned(), ".wloop/**".to_owned()],
+        limit: GIT_LIMIT,
+    };
+    let made = prepare(&spec).await.map_err(|fault| outside.redactor.apply(chain(&fault)))?;
+    Ok(Prepared { folder: made.path.to_string_lossy().into_owned(), head: made.head, merge_base: made.merge_base })
+}
+
+/// A leading `~/` stands for the person's home folder.
+fn expand(path: &str, environment: &BTreeMap<String, String>) -> String {
+    match (path.strip_prefix("~/"), environment.get("HOME")) {
+        (Some(rest), Some(home)) => format!("{home}/{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(fault: &dyn std::error::Error) -> String {
+    let mut text = fault.to_string();
+    let mut cause = fault.source();
+    while let Some(source) = cause {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        cause = source.source();
+    }
+    text
+}
+
+/// Looking whether a command resolves needs a session's id; none is drawn for it.
+struct Zero;
+
+impl wloop_core::id::IdSource for Zero {
+    fn next_bits(&mut self) -> u128 {
+        0
+    }
+}
+
+fn wiring(outside: &Outside, session: wloop_core::id::SessionId, folder: &Path) -> McpWiring {
+    McpWiring { program: outside.tools.join("wloop"), socket: outside.home.socket(), session, folder: folder.to_owned() }
+}
+
+/// The agent of that name as the configuration has it; `claude-code` needs no entry.
+pub(crate) fn agent_config(outside: &Outside, name: &str) -> Result<AgentConfig, String> {
+    match outside.rules.config.agents.get(name) {
+        Some(entry) => Ok(agent_of(name, entry)),
+        None if name == "claude-code" => Ok(AgentConfig { name: name.to_owned(), preset: name.to_owned(), ..AgentConfig::default() }),
+        None => Err(format!("no agent `{name}` is configured; add `[agents.{name}]` with a `preset` to `config.toml`")),
+    }
+}
+
+/// An agent's entry as the presets read it.
+pub(crate) fn agent_of(name: &str, entry: &AgentEntry) -> AgentConfig {
+    let preset = entry.preset.unwrap_or(Preset::Command);
+    let preset = Preset::ALL.iter().find(|(_, p)| *p == preset).map_or("command", |(word, _)| *word);
+    let output = entry.headless.as_ref().and_then(|h| h.output);
+    AgentConfig {
+        name: name.to_owned(),
+        preset: preset.to_owned(),
+        command: entry.headless.as_ref().and_then(|h| h.command.clone()),
+        output: output.and_then(|o| Output::ALL.iter().find(|(_, known)| *known == o)).map(|(word, _)| (*word).to_owned()),
+        env_pass: entry.env_pass.clone(),
+        env_set: entry.env_set.clone(),
+        forks: entry.forks,
+    }
+}
+
+/// Starts a turn's process, gives it its prompt and follows it to its end.
+pub(super) async fn start(outside: &Outside, turn: TurnId) {
+    let order = match outside.hub.ask(Input::Starting(Starting::Turn(turn))).await {
+        Ok(Reply::Start(order)) => order,
+        Ok(_) => return,
+        Err(fault) => {
+            tracing::error!(%fault, %turn, "a turn could not be claimed");
+            tokio::time::sleep(REST).await;
+            return;
+        }
+    };
+    let cancel = CancellationToken::new();
+    outside.running().insert(turn, cancel.clone());
+    let end = follow(outside, &order, cancel).await;
+    outside.running().remove(&turn);
+    tell(outside, turn, AgentEvent::Ended(end)).await;
+}
+
+async fn tell(outside: &Outside, turn: TurnId, event: AgentEvent) {
+    outside.hub.record(Input::Turn { turn, event }).await;
+}
+
+async fn follow(outside: &Outside, order: &StartOrder, cancel: CancellationToken) -> TurnEnd {
+    let turn = order.turn;
+    let spec = match run_spec(outside, order) {
+        Ok(spec) => spec,
+        Err(why) => return TurnEnd::NotStarted(why),
+    };
+    let spawned = match spawn(spec) {
+        Ok(spawned) => spawned,
+        Err(fault) => return TurnEnd::NotStarted(outside.redactor.apply(chain(&fault))),
+    };
+    let process = ProcessRow { pid: spawned.pid.into(), start: spawned.started.to_string(), pgid: spawned.pgid.into() };
+    if let Err(fault) = outside.hub.ask(Input::Turn { turn, event: AgentEvent::Spawned(process) }).await {
+        // Nothing was given to it: dropping it ends its group.
+        drop(spawned);
+        return TurnEnd::NotStarted(format!("the process could not be written down, so it was not given anything: {fault}"));
+    }
+    crash_point!("K17");
+    let (events_tx, mut events) = mpsc::channel(64);
+    let mut run = Box::pin(spawned.run(events_tx, cancel));
+    let mut ended: Option<RunEnd> = None;
+    // The events are told in order, and the end only after all of them.
+    loop {
+        tokio::select! {
+            biased;
+            event = events.recv() => match event {
+                Some(RunEvent::PromptGiven) => {
+                    crash_point!("K17b");
+                    tell(outside, turn, AgentEvent::PromptGiven).await;
+                }
+                Some(RunEvent::FirstLine) => tell(outside, turn, AgentEvent::TookUp).await,
+                Some(RunEvent::AgentSession(remote)) => tell(outside, turn, AgentEvent::Conversation(remote)).await,
+                Some(RunEvent::Reported(_)) => {}
+                None if ended.is_some() => break,
+                None => {
+                    ended = Some((&mut run).await);
+                    break;
+                }
+            },
+            end = &mut run, if ended.is_none() => ended = Some(end),
+        }
+    }
+    match ended {
+        Some(end) => verdict(outside, turn, &end),
+        None => TurnEnd::Badly("the run was lost".to_owned()),
+    }
+}
+
+/// Table R2: what a run's end makes of a turn that made no record.
+fn verdict(outside: &Outside, turn: TurnId, end: &RunEnd) -> TurnEnd {
+    if end.cancelled {
+        let by = read(outside, |reads| Ok(reads.turn(turn)?.and_then(|t| t.cancel_by))).flatten();
+        return TurnEnd::Cancelled(by.unwrap_or_else(|| "drained: the daemon went down".to_owned()));
+    }
+    let minutes = |limit: &str| format!("it ran into its limit: {limit}");
+    let tail = if end.stderr_tail.is_empty() { String::new() } else { format!("; its last words: {}", end.stderr_tail.join(" / ")) };
+    let badly = match (&end.limit, &end.reported, &end.exit) {
+        (Some(Limit::Total), _, _) => minutes("the intent's `timeout`"),
+        (Some(Limit::Silence), _, _) => minutes("too long without output"),
+        (None, Some(reported), _) => format!("the agent reported an error: {}", reported.text),
+        (None, None, Ended::Exit(0)) if end.prompt_given => return TurnEnd::Well,
+        (None, None, Ended::Exit(code)) => format!("the agent ended with code {code}{tail}"),
+        (None, None, Ended::Signal(signal)) => format!("the agent was ended by signal {signal}{tail}"),
+        (None, None, Ended::Unknown(why)) => format!("the agent's end is not known: {why}{tail}"),
+    };
+    if end.prompt_given { TurnEnd::Badly(badly) } else { TurnEnd::NotStarted(badly) }
+}
+
+fn run_spec(outside: &Outside, order: &StartOrder) -> Result<RunSpec, String> {
+    let config = agent_config(outside, &order.agent)?;
+    let folder = PathBuf::from(&order.folder);
+    let permissions = outside.rules.profile.intents.get(&order.intent).map(|i| i.permissions.clone()).unwrap_or_default();
+    let allowed = Allowed {
+        edit: permissions.edit == Grant::Allow,
+        commands: permissions.commands,
+        fetch: permissions.fetch == Grant::Allow,
+    };
+    let resolved = resolve(&config, &wiring(outside, order.session, &folder), &allowed).map_err(|fault| fault.to_string())?;
+    if order.fork && !resolved.forks {
+        return Err(format!(
+            "the agent `{}` cannot promise to leave a fork's own settings alone; set `agents.{}.forks = true` to run it there all the same",
+            order.agent, order.agent
+        ));
+    }
+    let added = Added {
+        session: order.session.to_string(),
+        socket: outside.home.socket(),
+        home: outside.home.given.clone(),
+        path_first: outside.tools.clone(),
+        gh_config_dir: outside.home.data.join("gh-empty"),
+        tokens: outside.redactor.clone(),
+    };
+    let environment = agent_environment(&outside.environment, resolved.pass, &config.env_pass, &config.env_set, &added);
+    Ok(RunSpec {
+        command: resolved.command,
+        output: resolved.output,
+        folder,
+        environment,
+        prompt: outside.redactor.apply(order.prompt.clone()),
+        transcript: outside.home.transcripts().join(format!("{}.jsonl", order.turn)),
+        limits: Limits { total: Duration::try_from(order.timeout).unwrap_or(Duration::from_secs(45 * 60)), ..Limits::default() },
+        redact: outside.secrets.clone(),
+    })
+}
+
+/// Cancels a turn: its process is asked to end, then killed; one that never began is told so at once (RUN-13).
+pub(super) async fn cancel(outside: &Outside, turn: TurnId) {
+    let token = outside.running().get(&turn).cloned();
+    match token {
+        Some(token) => {
+            token.cancel();
+            let mut pending = outside.hub.pending();
+            while outside.running().contains_key(&turn) {
+                if pending.changed().await.is_err() {
+                    return;
+                }
+            }
+        }
+        None => {
+            let by = read(outside, |reads| Ok(reads.turn(turn)?.and_then(|t| t.cancel_by))).flatten().unwrap_or_default();
+            tell(outside, turn, AgentEvent::Ended(TurnEnd::Cancelled(by))).await;
+        }
+    }
+}
+
+/// Ends what is left of the process group of a turn that an earlier daemon started (RUN-35).
+pub(super) async fn end_group(outside: &Outside, turn: TurnId) {
+    let row = read(outside, |reads| reads.turn(turn)).flatten();
+    if let Some(process) = row.and_then(|t| t.process)
+        && let (Ok(pgid), Ok(pid)) = (u32::try_from(process.pgid), u32::try_from(process.pid))
+    {
+        let gone = end_process_group(pgid, pid, &ProcessStart::stored(&process.start), GRACE).await;
+        if !gone {
+            tracing::warn!(%turn, pgid, "something of an earlier turn's process group is still there");
+        }
+    }
+    record(outside, Done::GroupEnded(turn)).await;
+}

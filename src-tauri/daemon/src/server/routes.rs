@@ -1,0 +1,493 @@
+//! The routes.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, Path, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use serde::de::DeserializeOwned;
+use wloop_agents::tools::check_arguments;
+use wloop_api::operation as op;
+use wloop_api::types as api;
+use wloop_core::gate::{GateKind, GateStatus};
+use wloop_core::id::{GateId, PostId, SessionId, TaskId, TurnId, UnitRef};
+use wloop_core::post::PostState;
+use wloop_core::turn::TurnState;
+use wloop_providers::DetailRef;
+use wloop_store::{GateFilter, IdTable, PostFilter, TurnFilter};
+
+use super::answer::{Failure, caller, guard, nowhere};
+use super::{Peer, Shared, live, openapi};
+use crate::engine::Reply;
+use crate::input::{Caller, Input, Observation, Request, UnitName};
+use crate::refusal::{EngineError, Refusal, RefusalKind};
+use crate::{health, tool, view};
+
+type Answer<T> = Result<Json<T>, Failure>;
+
+/// The shortest prefix of an id that is taken.
+const PREFIX: usize = 4;
+/// How many rows a list gives unless asked for fewer.
+const ROWS: usize = 500;
+/// Lines of a transcript that a turn's detail shows, and the bytes they may take.
+const TRANSCRIPT: (usize, u64) = (400, 512 * 1024);
+/// The largest body that is read.
+const BODY: usize = 1024 * 1024;
+
+/// Every route, as the operation table lists them.
+pub(super) fn router(shared: Shared) -> Router {
+    Router::new()
+        .route(op::HEALTH.path, get(get_health))
+        .route(op::STATUS.path, get(get_status))
+        .route(op::GATES.path, get(get_gates))
+        .route(op::GATE.path, get(get_gate))
+        .route(op::RETRY_GATE.path, post(retry_gate))
+        .route(op::RESOLVE_GATE.path, post(resolve_gate))
+        .route(op::PLAN.path, get(get_plan).post(decide_plan))
+        .route(op::TURNS.path, get(get_turns).post(start_turn))
+        .route(op::TURN.path, get(get_turn))
+        .route(op::CANCEL_TURN.path, post(cancel_turn))
+        .route(op::POSTS.path, get(get_posts))
+        .route(op::POST_SENT.path, post(post_sent))
+        .route(op::POST_RETRY.path, post(post_retry))
+        .route(op::POST_DISCARD.path, post(post_discard))
+        .route(op::EVENTS.path, get(get_events))
+        .route(op::TOOL.path, post(call_tool))
+        .route(op::OPENAPI.path, get(|| async { Json(openapi::description()) }))
+        .fallback(nowhere)
+        .layer(axum::extract::DefaultBodyLimit::max(BODY))
+        .layer(middleware::from_fn(guard))
+        .with_state(shared)
+}
+
+async fn get_health(State(shared): State<Shared>) -> Answer<api::Health> {
+    Ok(Json(health::health(&shared.outside, shared.started_at)?))
+}
+
+async fn get_status(State(shared): State<Shared>) -> Answer<api::Status> {
+    Ok(Json(health::status(&shared.outside)?))
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Narrow {
+    status: Option<String>,
+    kind: Option<String>,
+    unit: Option<String>,
+    task: Option<String>,
+    state: Option<String>,
+    since: Option<i64>,
+    limit: Option<usize>,
+}
+
+impl Narrow {
+    fn unit(&self, shared: &Shared) -> Result<Option<UnitRef>, Failure> {
+        self.unit.as_deref().map(|text| known_unit(shared, text)).transpose()
+    }
+
+    fn word<T>(text: Option<&String>, field: &str, known: &[(T, &'static str)]) -> Result<Option<T>, Failure>
+    where
+        T: Copy,
+    {
+        let Some(text) = text else { return Ok(None) };
+        match known.iter().find(|(_, word)| word == text) {
+            Some((value, _)) => Ok(Some(*value)),
+            None => {
+                let words = known.iter().map(|(_, w)| format!("`{w}`")).collect::<Vec<_>>().join(", ");
+                Err(Failure::new(RefusalKind::Invalid, format!("`{field}` is one of {words}, not `{text}`")).field(field))
+            }
+        }
+    }
+
+    fn limit(&self) -> usize {
+        self.limit.unwrap_or(ROWS).min(ROWS)
+    }
+}
+
+fn narrow(query: Result<Query<Narrow>, axum::extract::rejection::QueryRejection>) -> Result<Narrow, Failure> {
+    match query {
+        Ok(Query(narrow)) => Ok(narrow),
+        Err(fault) => Err(Failure::new(RefusalKind::Invalid, format!("the query is not right: {}", fault.body_text()))),
+    }
+}
+
+type Queried = Result<Query<Narrow>, axum::extract::rejection::QueryRejection>;
+
+async fn get_gates(State(shared): State<Shared>, query: Queried) -> Answer<Vec<api::Gate>> {
+    let narrow = narrow(query)?;
+    let task = match &narrow.task {
+        Some(text) => Some(id::<TaskId>(&shared, IdTable::Task, "task", text)?),
+        None => None,
+    };
+    let filter = GateFilter {
+        status: Narrow::word(narrow.status.as_ref(), "status", &GateStatus::ALL)?,
+        kind: Narrow::word(narrow.kind.as_ref(), "kind", &GateKind::ALL)?,
+        unit: narrow.unit(&shared)?,
+        task,
+        limit: Some(narrow.limit()),
+    };
+    let gates = shared.outside.hub.read(|reads| reads.gates(&filter)?.iter().map(|row| view::gate(reads, row)).collect())?;
+    Ok(Json(gates))
+}
+
+async fn get_gate(State(shared): State<Shared>, Path(text): Path<String>) -> Answer<api::Gate> {
+    let gate = id::<GateId>(&shared, IdTable::Gate, "gate", &text)?;
+    the_gate(&shared, gate)
+}
+
+fn the_gate(shared: &Shared, gate: GateId) -> Answer<api::Gate> {
+    let found = shared.outside.hub.read(|reads| reads.gate(gate)?.map(|row| view::gate(reads, &row)).transpose())?;
+    found.map(Json).ok_or_else(|| missing("gate", &gate.to_string()))
+}
+
+/// Hands a request of this caller in.
+async fn ask(shared: &Shared, caller: Caller, request: Request) -> Result<Reply, Failure> {
+    let reply = shared.outside.hub.ask(Input::Request { caller, request }).await;
+    reply.map_err(|error| Failure::of(shared, error))
+}
+
+async fn retry_gate(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Path(text): Path<String>,
+) -> Answer<api::Gate> {
+    let caller = caller(&shared, peer, &headers)?;
+    let gate = id::<GateId>(&shared, IdTable::Gate, "gate", &text)?;
+    ask(&shared, caller, Request::RetryGate(gate)).await?;
+    the_gate(&shared, gate)
+}
+
+async fn resolve_gate(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Path((text, intent)): Path<(String, String)>,
+    body: Bytes,
+) -> Answer<api::Gate> {
+    let caller = caller(&shared, peer, &headers)?;
+    let resolve: api::Resolve = parse(&body)?;
+    let gate = id::<GateId>(&shared, IdTable::Gate, "gate", &text)?;
+    let request = Request::Resolve { gate, intent, text: resolve.text, draft_text: resolve.draft_text };
+    ask(&shared, caller, request).await?;
+    the_gate(&shared, gate)
+}
+
+async fn get_plan(State(shared): State<Shared>) -> Answer<Vec<api::PlanItem>> {
+    let items = shared.outside.hub.read(|reads| reads.pending_items()?.iter().map(|row| view::item(reads, row)).collect())?;
+    Ok(Json(items))
+}
+
+async fn decide_plan(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answer<api::PlanAnswer> {
+    let caller = caller(&shared, peer, &headers)?;
+    let plan: api::PlanRequest = parse(&body)?;
+    let unit = known_unit(&shared, &plan.unit)?;
+    let guidance = plan.guidance.filter(|g| !g.trim().is_empty());
+    let request = match (plan.action, guidance) {
+        (api::PlanAction::Apply, guidance) => Request::ApplyPlan { unit, guidance },
+        (api::PlanAction::Guide, Some(guidance)) => Request::ApplyPlan { unit, guidance: Some(guidance) },
+        (api::PlanAction::Guide, None) => {
+            return Err(Failure::new(RefusalKind::Invalid, "`guide` needs a `guidance`").field("guidance"));
+        }
+        (api::PlanAction::Dismiss, None) => Request::DismissPlan { unit },
+        (api::PlanAction::Dismiss, Some(_)) => {
+            return Err(Failure::new(RefusalKind::Invalid, "`dismiss` takes no `guidance`").field("guidance"));
+        }
+    };
+    let (gates, guidance_kept) = match ask(&shared, caller, request).await? {
+        Reply::Plan { gates, guidance_kept } => (gates, guidance_kept),
+        _ => (Vec::new(), false),
+    };
+    let gates = shared.outside.hub.read(|reads| {
+        let rows = gates.iter().filter_map(|gate| reads.gate(*gate).transpose()).collect::<Result<Vec<_>, _>>()?;
+        rows.iter().map(|row| view::gate(reads, row)).collect()
+    })?;
+    Ok(Json(api::PlanAnswer { gates, guidance_kept }))
+}
+
+async fn get_turns(State(shared): State<Shared>, query: Queried) -> Answer<Vec<api::Turn>> {
+    let narrow = narrow(query)?;
+    let filter = TurnFilter {
+        unit: narrow.unit(&shared)?,
+        state: Narrow::word(narrow.state.as_ref(), "state", TurnState::ALL)?,
+        limit: Some(narrow.limit()),
+        ..TurnFilter::default()
+    };
+    let turns = shared.outside.hub.read(|reads| reads.turns(&filter)?.iter().map(|row| view::turn(reads, row)).collect())?;
+    Ok(Json(turns))
+}
+
+async fn get_turn(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Path(text): Path<String>,
+) -> Answer<api::TurnDetail> {
+    let turn = id::<TurnId>(&shared, IdTable::Turn, "turn", &text)?;
+    let caller = caller(&shared, peer, &headers)?;
+    let found = shared.outside.hub.read(|reads| match reads.turn(turn)? {
+        Some(row) => Ok(Some((view::turn(reads, &row)?, row))),
+        None => Ok(None),
+    })?;
+    let (shown, row) = found.ok_or_else(|| missing("turn", &text))?;
+    // A session reads no other session's transcript ("What an agent may do").
+    let own = match &caller {
+        Caller::Person => true,
+        Caller::Session(session) => *session == row.session,
+        Caller::Unknown(_) => false,
+    };
+    let path = shared.outside.home.transcripts().join(format!("{turn}.jsonl"));
+    let transcript = if own { health::transcript(&path, row.created_at, TRANSCRIPT) } else { Vec::new() };
+    Ok(Json(api::TurnDetail { turn: shown, workspace: row.workspace, record: row.record, transcript }))
+}
+
+async fn start_turn(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answer<api::PlanAnswer> {
+    let caller = caller(&shared, peer, &headers)?;
+    let wanted: api::TurnRequest = parse(&body)?;
+    if caller != Caller::Person {
+        // Said before anything is read for it.
+        let unit = UnitRef::github("-");
+        let request = Request::StartTurn { unit, intent: wanted.intent, stage: wanted.stage, guidance: None };
+        ask(&shared, caller, request).await?;
+        return Err(Failure::new(RefusalKind::Forbidden, "this caller starts no round"));
+    }
+    let unit = match find_unit(&shared, &wanted.unit)? {
+        Found::Known(unit) => unit,
+        Found::Unknown(which) => read_unit(&shared, which, &wanted.unit).await?,
+    };
+    let request = |unit| Request::StartTurn {
+        unit,
+        intent: wanted.intent.clone(),
+        stage: wanted.stage.clone(),
+        guidance: wanted.guidance.clone().filter(|g| !g.trim().is_empty()),
+    };
+    let mut reply = ask(&shared, caller.clone(), request(unit.clone())).await?;
+    if let Reply::ReadFirst(UnitName::Ref(unit)) = reply {
+        let unit = read_unit(&shared, DetailRef::ById(unit.key().to_owned()), &wanted.unit).await?;
+        reply = ask(&shared, caller, request(unit)).await?;
+    }
+    match reply {
+        Reply::Round { gate } => Ok(Json(api::PlanAnswer { gates: vec![the_gate(&shared, gate)?.0], guidance_kept: false })),
+        _ => Err(Failure::new(RefusalKind::Unavailable, format!("`{}` could not be read; try again in a moment", wanted.unit))),
+    }
+}
+
+/// Reads a pull request that the person named and hands it in.
+async fn read_unit(shared: &Shared, which: DetailRef, text: &str) -> Result<UnitRef, Failure> {
+    let Some(provider) = &shared.outside.provider else {
+        return Err(Failure::new(RefusalKind::Unavailable, "no token is set; set `plugins.github.token` in `config.toml`"));
+    };
+    let detail = provider.detail(&which).await.map_err(|fault| match fault {
+        wloop_core::github::ReadFault::NotFound(why) => {
+            Failure::new(RefusalKind::NotFound, format!("`{text}` is not there, or the token may not see it: {why}")).field("unit")
+        }
+        fault => Failure::new(RefusalKind::Unavailable, fault.to_string()),
+    })?;
+    let unit = UnitRef::github(&detail.summary.id);
+    let seen = shared.outside.hub.ask(Input::Observed(Observation::Asked(Box::new(detail)))).await;
+    seen.map_err(|error| Failure::of(shared, error))?;
+    Ok(unit)
+}
+
+async fn cancel_turn(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Path(text): Path<String>,
+) -> Answer<api::Turn> {
+    let caller = caller(&shared, peer, &headers)?;
+    let turn = id::<TurnId>(&shared, IdTable::Turn, "turn", &text)?;
+    ask(&shared, caller, Request::CancelTurn(turn)).await?;
+    let found = shared.outside.hub.read(|reads| reads.turn(turn)?.map(|row| view::turn(reads, &row)).transpose())?;
+    found.map(Json).ok_or_else(|| missing("turn", &text))
+}
+
+async fn get_posts(State(shared): State<Shared>, query: Queried) -> Answer<Vec<api::Post>> {
+    let narrow = narrow(query)?;
+    let filter = PostFilter {
+        unit: narrow.unit(&shared)?,
+        state: Narrow::word(narrow.state.as_ref(), "state", PostState::ALL)?,
+        limit: Some(narrow.limit()),
+        ..PostFilter::default()
+    };
+    let posts = shared.outside.hub.read(|reads| reads.posts(&filter)?.iter().map(|row| view::post(reads, row)).collect())?;
+    Ok(Json(posts))
+}
+
+async fn post_sent(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Path(text): Path<String>,
+) -> Answer<api::Post> {
+    settle(&shared, peer, &headers, &text, Request::PostSent).await
+}
+
+async fn post_retry(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Path(text): Path<String>,
+) -> Answer<api::Post> {
+    settle(&shared, peer, &headers, &text, Request::PostRetry).await
+}
+
+async fn post_discard(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Path(text): Path<String>,
+    body: Bytes,
+) -> Answer<api::Post> {
+    let discard: api::Discard = parse(&body)?;
+    settle(&shared, peer, &headers, &text, |post| Request::PostDiscard { post, reason: discard.reason }).await
+}
+
+async fn settle(shared: &Shared, peer: Peer, headers: &HeaderMap, text: &str, request: impl FnOnce(PostId) -> Request) -> Answer<api::Post> {
+    let caller = caller(shared, peer, headers)?;
+    let post = id::<PostId>(shared, IdTable::Post, "post", text)?;
+    ask(shared, caller, request(post)).await?;
+    let found = shared.outside.hub.read(|reads| reads.post(post)?.map(|row| view::post(reads, &row)).transpose())?;
+    found.map(Json).ok_or_else(|| missing("post", text))
+}
+
+async fn get_events(State(shared): State<Shared>, headers: HeaderMap, query: Queried) -> Result<Response, Failure> {
+    let narrow = narrow(query)?;
+    let unit = narrow.unit(&shared)?;
+    let wants = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok()).unwrap_or_default();
+    let last = headers.get("last-event-id").and_then(|l| l.to_str().ok()).and_then(|l| l.parse().ok());
+    let since = last.or(narrow.since).unwrap_or(0);
+    if wants.contains("text/event-stream") {
+        return Ok(live::stream(shared, since, unit).into_response());
+    }
+    let events = shared.outside.hub.read(|reads| {
+        let rows = reads.events_after(since, narrow.limit(), unit.as_ref())?;
+        rows.iter().map(|row| view::event(reads, row)).collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(Json(events).into_response())
+}
+
+async fn call_tool(
+    State(shared): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Path((session, name)): Path<(String, String)>,
+    body: Bytes,
+) -> Answer<api::ToolAnswer> {
+    let caller = caller(&shared, peer, &headers)?;
+    let session: SessionId =
+        session.parse().map_err(|_| Failure::new(RefusalKind::NotFound, format!("there is no session `{session}`")))?;
+    if caller != Caller::Session(session) {
+        let words = "a tool is called by its own session alone; this caller is another";
+        return Err(Failure::new(RefusalKind::Forbidden, words));
+    }
+    let arguments: serde_json::Value = if body.is_empty() { serde_json::json!({}) } else { parse(&body)? };
+    let call = match check_arguments(&name, &arguments) {
+        Ok(call) => call,
+        Err(refusal) => {
+            return Ok(Json(api::ToolAnswer::Refused(api::ToolRefusal {
+                code: refusal.code.as_str().to_owned(),
+                message: refusal.message,
+                hint: refusal.hint,
+            })));
+        }
+    };
+    let reply = shared.outside.hub.ask(Input::Request { caller, request: Request::Tool { session, call, arguments } }).await;
+    let answer = match reply {
+        Ok(Reply::Tool(value)) => api::ToolAnswer::Done(value),
+        Ok(Reply::ToolWaits(post)) => tool::settled(&shared.outside, post, Duration::from_secs(150)).await?,
+        Ok(_) => tool::refused(Refusal::new(RefusalKind::Unavailable, "the call came to nothing; call again").code("unavailable")),
+        Err(EngineError::Refused(refusal)) => tool::refused(refusal),
+        Err(EngineError::Store(fault)) => return Err(fault.into()),
+    };
+    Ok(Json(answer))
+}
+
+/// A body as JSON; an empty one is an empty object.
+fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
+    let body: &[u8] = if body.is_empty() { b"{}" } else { body };
+    serde_json::from_slice(body).map_err(|fault| {
+        let words = fault.to_string();
+        let field = words.split('`').nth(1).unwrap_or_default().to_owned();
+        let failure = Failure::new(RefusalKind::Invalid, format!("the body is not right: {words}"));
+        if field.is_empty() { failure } else { failure.field(&field) }
+    })
+}
+
+fn missing(what: &str, text: &str) -> Failure {
+    Failure::new(RefusalKind::NotFound, format!("there is no {what} `{text}`; `wloop {what}s` lists them"))
+}
+
+/// An id, or a prefix of at least four digits that only one object has.
+fn id<T: std::str::FromStr>(shared: &Shared, table: IdTable, what: &str, text: &str) -> Result<T, Failure> {
+    if let Ok(id) = text.parse() {
+        return Ok(id);
+    }
+    let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    if text.len() < PREFIX || text.len() > 32 || !hex {
+        let words = format!("`{text}` is no {what}: give its id, or at least {PREFIX} of its first digits");
+        return Err(Failure::new(RefusalKind::NotFound, words).field("id"));
+    }
+    let found = shared.outside.hub.read(|reads| reads.ids_with_prefix(table, text))?;
+    match found.as_slice() {
+        [] => Err(missing(what, text)),
+        [one] => one.parse().map_err(|_| missing(what, text)),
+        several => {
+            let some = several.iter().take(5).map(|id| format!("`{}`", &id[..12.min(id.len())])).collect::<Vec<_>>().join(", ");
+            let words = format!("`{text}` fits several {what}s: {some}; give more digits");
+            Err(Failure::new(RefusalKind::Invalid, words).field("id"))
+        }
+    }
+}
+
+/// A unit that is known, or how to read it.
+enum Found {
+    Known(UnitRef),
+    Unknown(DetailRef),
+}
+
+/// A unit as people write it: an address, `owner/repo#n` or `provider:key` (CLI-09).
+fn find_unit(shared: &Shared, text: &str) -> Result<Found, Failure> {
+    let text = text.trim();
+    if let Ok(unit) = text.parse::<UnitRef>()
+        && !text.contains("://")
+        && !text.contains('#')
+    {
+        let known = shared.outside.hub.read(|reads| reads.unit(&unit))?.is_some();
+        return match (known, unit.provider()) {
+            (true, _) => Ok(Found::Known(unit)),
+            (false, "github") => Ok(Found::Unknown(DetailRef::ById(unit.key().to_owned()))),
+            (false, _) => Err(unknown_unit(text)),
+        };
+    }
+    let named = shared.outside.addresses.pull_request(text);
+    let (repo, number) = named.map_err(|fault| Failure::new(RefusalKind::Invalid, fault.to_string()).field("unit"))?;
+    let row = shared.outside.hub.read(|reads| reads.pull_by_name(&repo, number))?;
+    Ok(row.map_or_else(|| Found::Unknown(DetailRef::ByNumber(repo, number)), |row| Found::Known(row.unit)))
+}
+
+/// A unit that the daemon knows; any other is refused with nothing changed (CLI-18).
+fn known_unit(shared: &Shared, text: &str) -> Result<UnitRef, Failure> {
+    match find_unit(shared, text)? {
+        Found::Known(unit) => Ok(unit),
+        Found::Unknown(_) => Err(unknown_unit(text)),
+    }
+}
+
+fn unknown_unit(text: &str) -> Failure {
+    let words = format!("wloop does not know `{text}`; `wloop plan` lists what waits, `wloop review {text}` makes it known");
+    Failure::new(RefusalKind::NotFound, words).field("unit")
+}

@@ -1,0 +1,3 @@
+//! Journeys: parts of wloop together, and against the outside that the world plays.
+
+mod github_provider;
