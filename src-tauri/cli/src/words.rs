@@ -150,23 +150,40 @@ pub(crate) fn actor(actor: &str, reference: Option<&str>, via_session: Option<&s
 pub(crate) fn happening(event: &Event) -> String {
     let key = event.key.as_str();
     let said = data(&event.data);
+    let field =
+        |name: &str| event.data.get(name).and_then(serde_json::Value::as_str).map(one_line).filter(|text| !text.is_empty());
+    let after = |text: String, name: &str| match field(name) {
+        Some(value) => format!("{text}: {}", short(&value)),
+        None if event.data.is_string() && !said.is_empty() => format!("{text}: {said}"),
+        None => text,
+    };
     let with = |text: &str| if said.is_empty() { text.to_owned() } else { format!("{text}: {said}") };
     match event.kind.as_str() {
-        "gate_opened" => with(&format!("a {key} gate opened")),
-        "gate_decided" => with(&format!("the {key} gate was decided")),
+        "gate_opened" => {
+            let policy = field("policy").map_or(String::new(), |policy| format!(" ({policy})"));
+            after(format!("a {key} gate opened{policy}"), "words")
+        }
+        "gate_decided" => {
+            let intent = field("intent").map_or(String::new(), |intent| format!(", {intent}"));
+            after(format!("the {key} gate was decided{intent}"), "text")
+        }
         "gate_resolved" => with(&format!("the gate {key} was resolved")),
-        "gate_superseded" => with(&format!("the {key} gate was withdrawn")),
+        "gate_superseded" => after(format!("the {key} gate was withdrawn"), "reason"),
         "gate_withdrawn" => with(&format!("the gate {key} was withdrawn")),
-        "round_planned" => with(&format!("a round is planned ({key})")),
+        "round_planned" => {
+            let deadline = field("deadline").and_then(|text| text.parse::<Timestamp>().ok());
+            let starts = deadline.map_or(String::new(), |at| format!(", to start at {}", clock(at)));
+            after(format!("a round is planned{starts}"), "why")
+        }
         "round_capped" => with(&format!("a round was held by the daily cap ({key})")),
         "round_gone" => with(&format!("a planned round is gone ({key})")),
         "round_deferred" => with(&format!("a round was put off ({key})")),
-        "round_sent" => with(&format!("a {key} round was sent by hand")),
-        "round_posted" => with(&format!("the {key} round posted")),
-        "turn_starting" => with(&format!("the {key} round is about to start")),
+        "round_sent" => format!("a {key} round was sent by hand"),
+        "round_posted" => after(format!("the {key} round posted"), "url"),
+        "turn_starting" => after(format!("the {key} round is about to start"), "agent"),
         "turn_sent" => with(&format!("the agent was given the {key} round")),
         "turn_started" => with(&format!("the agent works on the {key} round")),
-        "turn_asked" => with(&format!("the {key} round stopped and asks")),
+        "turn_asked" => after(format!("the {key} round stopped and asks"), "cause"),
         "turn_recorded" => with(&format!("the {key} round is recorded")),
         "turn_failed" => with(&format!("the {key} round failed")),
         "turn_dismissed" => with(&format!("the {key} round was dismissed")),
@@ -174,7 +191,7 @@ pub(crate) fn happening(event: &Event) -> String {
         "guidance_kept" => with("guidance was kept for the next round"),
         "answer_given" => with(&format!("an answer was given ({key})")),
         "post_sending" => with("a post is being sent"),
-        "post_sent" => with("a post was sent"),
+        "post_sent" => after("a post was sent".to_owned(), "url"),
         "post_failed" => with("a post failed"),
         "post_doubtful" => with("whether a post was sent cannot be told"),
         "post_settled" => with("a post was settled"),
@@ -221,7 +238,11 @@ fn data(value: &serde_json::Value) -> String {
         | serde_json::Value::String(_)
         | serde_json::Value::Array(_) => plain(value),
     };
-    if text.chars().count() > 160 { text.chars().take(159).chain(['…']).collect() } else { text }
+    short(&text)
+}
+
+fn short(text: &str) -> String {
+    if text.chars().count() > 160 { text.chars().take(159).chain(['…']).collect() } else { text.to_owned() }
 }
 
 /// A count with its noun: `1 round`, `2 rounds`.
@@ -278,5 +299,21 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(happening(&event), "pr renamed acme/api#1: new acme/core#1");
+    }
+
+    #[test]
+    fn an_event_is_told_by_what_matters_in_it() {
+        let say = |kind: &str, data: serde_json::Value| {
+            let event = serde_json::json!({
+                "id": 1, "at": "2026-01-05T10:00:00Z", "kind": kind, "class": "moved", "key": "review", "data": data, "actor": "daemon"
+            });
+            happening(&serde_json::from_value(event).unwrap())
+        };
+        let url = serde_json::json!({"found": false, "remote": "PRR_1", "url": "http://x/1"});
+        assert_eq!(say("round_posted", url), "the review round posted: http://x/1");
+        let decided = serde_json::json!({"intent": "guide", "text": "be\nbrief"});
+        assert_eq!(say("gate_decided", decided), "the review gate was decided, guide: be brief");
+        assert_eq!(say("gate_opened", serde_json::json!("wait")), "a review gate opened: wait");
+        assert_eq!(say("turn_failed", serde_json::json!({"cause": "it ended"})), "the review round failed: cause it ended");
     }
 }

@@ -204,7 +204,7 @@ mod tests {
         assert!(!wanted(&event, &arguments, Some(Since::Id(7))));
         let out = Output { terminal: true, colour: false, error_terminal: false, error_colour: false };
         let line = sentence(&out, &event, false);
-        assert!(line.ends_with("acme/api#1  the plan gate was decided: intent run_now  · the window that ended"), "{line}");
+        assert!(line.ends_with("acme/api#1  the plan gate was decided, run_now  · the window that ended"), "{line}");
         event.class = "inner".to_owned();
         assert!(!wanted(&event, &arguments, None));
         assert!(wanted(&event, &EventsArguments { all: true, ..arguments }, None));

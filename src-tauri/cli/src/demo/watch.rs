@@ -52,9 +52,9 @@ fn instructions(stage: &Stage<'_>) -> Vec<String> {
     ]
 }
 
-/// Leaves out upkeep.
+/// Leaves out upkeep, the tasks that only hold a gate, and the post that the round's own event tells of.
 pub(super) fn worth_telling(event: &Event) -> bool {
-    event.class != "inner"
+    event.class != "inner" && !event.kind.starts_with("task_") && event.kind != "post_sent"
 }
 
 /// What the person can type now, where an event asks for something.
