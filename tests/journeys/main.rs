@@ -1,3 +1,5 @@
-//! Journeys: parts of wloop together, and against the outside that the world plays.
+//! Journeys: the real daemon, the real command line and the small GitHub together.
 
 mod github_provider;
+mod rounds;
+mod tidy;

@@ -34,6 +34,8 @@ struct Stage<'a> {
     /// `wloop --home DIR`, as it works in another terminal.
     program: String,
     home: PathBuf,
+    /// Whether the home goes with the demo.
+    throw_away: bool,
 }
 
 /// Runs the demo to its end.
@@ -69,6 +71,7 @@ async fn demo(context: &Context, arguments: &DemoArguments, once: bool) -> Resul
         client,
         program: format!("{} --home {}", quoted(&program.to_string_lossy()), quoted(&home.path().to_string_lossy())),
         home: home.path().to_path_buf(),
+        throw_away: matches!(home, DemoHome::ThrowAway(_)),
     };
     let shown = async {
         // From the first event on: what happened before this line is part of the story.

@@ -5,11 +5,11 @@ use wloop_api::types::{Event, Gate, PlanItem, Post, UnitName};
 
 use crate::output::{Tone, one_line};
 
-/// How long ago something was: `now`, `42 s`, `5 min`, `3 h`, `2 d`.
+/// How old something is: `new`, `42 s`, `5 min`, `3 h`, `2 d`.
 pub(crate) fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(then.as_second());
     match seconds {
-        i64::MIN..=1 => "now".to_owned(),
+        i64::MIN..=1 => "new".to_owned(),
         2..=99 => format!("{seconds} s"),
         100..=5_999 => format!("{} min", seconds / 60),
         6_000..=172_799 => format!("{} h", seconds / 3_600),
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn ages_and_countdowns_read_naturally() {
         let ages: Vec<String> = [0, 5, 130, 7_300, 200_000].iter().map(|then| age(at(200_000), at(200_000 - then))).collect();
-        assert_eq!(ages, ["now", "5 s", "2 min", "2 h", "2 d"]);
+        assert_eq!(ages, ["new", "5 s", "2 min", "2 h", "2 d"]);
         let left: Vec<String> = [-5, 0, 1, 59, 125, 7_260].iter().map(|then| until(at(100), at(100 + then))).collect();
         assert_eq!(left, ["now", "now", "in 1 s", "in 59 s", "in 2 min 05 s", "in 2 h 01 min"]);
         let nearly = Timestamp::from_millisecond(100_001).unwrap();

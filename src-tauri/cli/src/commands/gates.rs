@@ -101,11 +101,11 @@ pub(crate) fn closing(out: &Output, gate: &Gate) -> String {
 
 fn consequence_words(state: &str) -> &str {
     match state {
-        "due" => "what it releases is about to start",
-        "started" => "what it released is under way",
-        "ran" => "what it released is done",
-        "failed" => "what it released failed",
-        "unknown" => "whether what it released was done is unknown",
+        "due" => "about to start",
+        "started" => "under way",
+        "ran" => "done",
+        "failed" => "failed",
+        "unknown" => "whether it was done is unknown",
         other => other,
     }
 }
@@ -168,7 +168,7 @@ fn page(context: &Context, gate: &Gate, now: Timestamp) -> String {
         row("unit", &unit_row(unit));
         row("address", &unit.url);
     }
-    row("opened", &format!("{} ({} ago)", day_and_clock(gate.opened_at), age(now, gate.opened_at)));
+    row("opened", &format!("{} (age {})", day_and_clock(gate.opened_at), age(now, gate.opened_at)));
     match (gate.status.as_str(), gate.deadline) {
         ("open", Some(deadline)) => {
             let takes = gate.default_intent.as_deref().map_or(String::new(), |intent| format!(", then `{intent}`"));

@@ -133,7 +133,7 @@ fn a_closed_gate_says_how_and_by_whom_and_what_came_of_it() {
         line.starts_with("post gate 3a9f21 on acme/api#2: answered (publish) by you, through session 55555555 at 2026-01-05"),
         "{line}"
     );
-    assert!(line.ends_with("; what it released failed: the head moved"), "{line}");
+    assert!(line.ends_with("; failed: the head moved"), "{line}");
 }
 
 // interfaces.md, "Command line"

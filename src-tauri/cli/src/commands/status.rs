@@ -88,7 +88,7 @@ fn provider_words(provider: &ProviderHealth, now: Timestamp) -> String {
     }
     text.push_str(&format!(", {} watched", count(provider.watched, "unit")));
     match provider.last_sync.map(|at| age(now, at)) {
-        Some(since) if since == "now" => text.push_str(", read just now"),
+        Some(since) if since == "new" => text.push_str(", read just now"),
         Some(since) => text.push_str(&format!(", read {since} ago")),
         None => text.push_str(", not read yet"),
     }

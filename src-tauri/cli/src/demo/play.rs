@@ -272,6 +272,7 @@ impl<'a> Player<'a> {
             self.catch_up()?;
             self.eyes.trust().await?;
             if let Some(found) = look(self.eyes).await? {
+                self.catch_up()?;
                 return Ok(found);
             }
             let now = Instant::now();

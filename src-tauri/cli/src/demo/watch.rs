@@ -48,7 +48,13 @@ fn instructions(stage: &Stage<'_>) -> Vec<String> {
         line("watch", format!("{program} plan --follow")),
         line("drive", format!("{program} plan apply {unit} --guide 'Be brief.'   or skip it: {program} plan dismiss {unit}")),
         line("decide", format!("{program} inbox   then gates show ID, and gates resolve ID publish, as it prints them")),
-        line("end", "Ctrl-C here; rounds that run may finish, then everything of the demo is gone".to_owned()),
+        line(
+            "end",
+            format!(
+                "Ctrl-C here; rounds that run may finish, then {}",
+                if stage.throw_away { "the home is gone" } else { "the home stays" }
+            ),
+        ),
     ]
 }
 
