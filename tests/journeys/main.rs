@@ -1,5 +1,12 @@
 //! Journeys: the real daemon, the real command line and the small GitHub together.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a helper of a test that cannot go on fails it, with the reason")]
+
+mod agents;
+mod api;
+mod bad_input;
+mod callers;
+mod crashes;
 mod github_provider;
 mod rounds;
 mod tidy;

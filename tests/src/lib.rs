@@ -1,6 +1,11 @@
 //! The stage on which journeys play: the real daemon as a process on a home of its own, the small GitHub, and a person who calls
 //! the daemon's API as a program of the same user does.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a stage that cannot be set up fails its test, with the reason")]
+
+pub mod puppet;
+pub mod raw;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -95,6 +100,8 @@ pub struct Stage {
     daemon: Option<Daemon>,
     /// What the agent is told to do, by the demo agent's own word; empty for its work.
     pub agent_word: String,
+    /// The agent's command where another than the demo's agent plays.
+    pub agent: Vec<String>,
     /// The window of the review workflow, as it is written there.
     pub window: String,
     /// Whole lines that are put into `config.toml` after everything else.
@@ -120,6 +127,7 @@ impl Stage {
             folder,
             daemon: None,
             agent_word: String::new(),
+            agent: Vec::new(),
             window: "600s".to_owned(),
             more: String::new(),
             variables: BTreeMap::new(),
@@ -184,13 +192,14 @@ impl Stage {
     /// When the home cannot be written.
     pub fn write_home(&self) {
         let home = self.home();
-        let agent = program("wloop-demo-agent");
+        let agent = program("wloop-demo-agent").display().to_string();
+        let command = if self.agent.is_empty() { std::slice::from_ref(&agent) } else { self.agent.as_slice() };
+        let command = serde_json::to_string(command).expect("a list of texts");
         let config = format!(
             "[sweep]\nfast = \"1s\"\nslow = \"30s\"\n\n[plugins.github]\napi_url = \"{}\"\ntoken = \"{TOKEN}\"\n\n\
-             [agents]\ndefault = \"demo\"\n\n[agents.demo]\npreset = \"command\"\n\n[agents.demo.headless]\ncommand = [\"{}\"]\n\n\
+             [agents]\ndefault = \"demo\"\n\n[agents.demo]\npreset = \"command\"\n\n[agents.demo.headless]\ncommand = {command}\n\n\
              [agents.demo.env.set]\nWLOOP_DEMO_AGENT = \"{}\"\nWLOOP_DEMO_WAIT = \"{}\"\n{}\n",
             self.world.api_url(),
-            agent.display(),
             self.agent_word,
             self.scratch().join("go").display(),
             self.more,
@@ -278,9 +287,25 @@ impl Stage {
     /// # Panics
     /// When it does not end well.
     pub async fn stop(&mut self) {
-        let mut daemon = self.daemon.take().expect("a running daemon");
-        let pid = daemon.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+        self.terminate();
+        self.ended().await;
+    }
+
+    /// Asks the daemon to end in order.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn terminate(&self) {
+        let pid = i32::try_from(self.pid()).ok().and_then(rustix::process::Pid::from_raw);
         rustix::process::kill_process(pid.expect("its id"), rustix::process::Signal::TERM).expect("it is signalled");
+    }
+
+    /// Waits until the daemon that was asked to end has ended.
+    ///
+    /// # Panics
+    /// When it does not end well.
+    pub async fn ended(&mut self) {
+        let mut daemon = self.daemon.take().expect("a running daemon");
         let status = tokio::time::timeout(PATIENCE, daemon.child.wait()).await.expect("it drains").expect("its status");
         assert!(status.success(), "the daemon drained with {status}: {}", self.log());
     }

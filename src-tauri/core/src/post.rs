@@ -41,7 +41,7 @@ pub enum PostEvent {
     Try,
     /// It cannot be taken, before any call (O6).
     CannotTake,
-    /// Confirmed, or found by a look-up (O7).
+    /// Confirmed, or found by a look-up or in a sync (O7, GH-PUB-30).
     Confirm,
     /// The provider wrote nothing and asks to wait (O8).
     Wait,
@@ -96,7 +96,8 @@ impl Delivery {
             (S::Held | S::Queued, E::Hold) => keep(S::Held),
             (S::Queued, E::Try) | (S::Sending, E::Try) => keep(S::Sending),
             (S::Queued, E::CannotTake) => keep(S::Failed),
-            (S::Sending, E::Confirm) => to(S::Sent),
+            // A sync may show a post that was given up, or is about to be tried again.
+            (S::Queued | S::Sending | S::Failed, E::Confirm) => to(S::Sent),
             (S::Sending, E::Wait) => to(S::Queued),
             (S::Sending, E::Hold) => to(S::Held),
             (S::Sending, E::Refuse) => to(S::Failed),
@@ -105,11 +106,11 @@ impl Delivery {
             (S::Failed, E::WasSent) if self.maybe_posted => keep(S::Sent),
             (S::Held | S::Queued | S::Failed, E::Drop) => keep(S::Dropped),
             (S::Held, E::Try | E::CannotTake | E::Confirm | E::Wait | E::Refuse | E::CannotTell | E::Retry | E::WasSent)
-            | (S::Queued, E::Release | E::Confirm | E::Wait | E::Refuse | E::CannotTell | E::Retry | E::WasSent)
+            | (S::Queued, E::Release | E::Wait | E::Refuse | E::CannotTell | E::Retry | E::WasSent)
             | (S::Sending, E::Release | E::CannotTake | E::Retry | E::WasSent | E::Drop)
             | (
                 S::Failed,
-                E::Release | E::Hold | E::Try | E::CannotTake | E::Confirm | E::Wait | E::Refuse | E::CannotTell | E::WasSent,
+                E::Release | E::Hold | E::Try | E::CannotTake | E::Wait | E::Refuse | E::CannotTell | E::WasSent,
             )
             | (S::Sent | S::Dropped, _) => Err(NoStep { from: self.state }),
         }

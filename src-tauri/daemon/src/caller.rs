@@ -3,7 +3,7 @@
 //! process of the same user can reach the socket (CLI-17).
 
 use wloop_core::id::SessionId;
-use wloop_store::{Reads, StoreError};
+use wloop_store::{ProcessRow, Reads, StoreError};
 
 use crate::input::Caller;
 
@@ -18,6 +18,13 @@ pub(crate) struct Kin {
     pub(crate) start: String,
 }
 
+/// A session that something may still run for: the process that it was started with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Running {
+    session: SessionId,
+    process: ProcessRow,
+}
+
 /// Finds out who calls. `kin` reads a process, so that a test can lay out a family of its own.
 pub(crate) fn identify(
     reads: &Reads<'_>,
@@ -26,33 +33,13 @@ pub(crate) fn identify(
     own: u32,
     kin: &dyn Fn(u32) -> Option<Kin>,
 ) -> Result<Caller, StoreError> {
-    let Some(peer) = peer else { return Ok(Caller::Unknown("the system does not tell its process".to_owned())) };
-    // The daemon's own process calls for the person who sits before it.
-    if peer != own {
-        let running = reads.turns_with_live_group()?;
-        let mut pid = peer;
-        for _ in 0..DEPTH {
-            if pid <= 1 {
-                break;
-            }
-            if pid == own {
-                return Ok(Caller::Unknown("it is a process under the daemon that belongs to no known session".to_owned()));
-            }
-            let Some(process) = kin(pid) else {
-                return Ok(Caller::Unknown("its ancestry cannot be read".to_owned()));
-            };
-            let session = running.iter().find(|turn| {
-                turn.process.as_ref().is_some_and(|known| {
-                    let is_it = known.pid == i64::from(pid) && known.start == process.start;
-                    // A grandchild whose parents are gone still stands in the group that its agent was started with.
-                    is_it || known.pgid == i64::from(process.group)
-                })
-            });
-            if let Some(turn) = session {
-                return Ok(Caller::Session(turn.session));
-            }
-            pid = process.parent;
-        }
+    let running: Vec<Running> = reads
+        .turns_with_live_group()?
+        .into_iter()
+        .filter_map(|turn| Some(Running { session: turn.session, process: turn.process? }))
+        .collect();
+    if let Some(caller) = by_ancestry(&running, peer, own, kin) {
+        return Ok(caller);
     }
     match header.map(str::trim).filter(|h| !h.is_empty()) {
         None => Ok(Caller::Person),
@@ -61,6 +48,38 @@ pub(crate) fn identify(
             _ => Ok(Caller::Unknown(format!("the session `{text}` is not known"))),
         },
     }
+}
+
+/// Whom the family of the peer's process makes the caller; `None` when it descends from no session.
+fn by_ancestry(running: &[Running], peer: Option<u32>, own: u32, kin: &dyn Fn(u32) -> Option<Kin>) -> Option<Caller> {
+    let Some(peer) = peer else { return Some(Caller::Unknown("the system does not tell its process".to_owned())) };
+    // The daemon's own process calls for the person who sits before it.
+    if peer == own {
+        return None;
+    }
+    let mut pid = peer;
+    for _ in 0..DEPTH {
+        if pid <= 1 {
+            return None;
+        }
+        if pid == own {
+            return Some(Caller::Unknown("it is a process under the daemon that belongs to no known session".to_owned()));
+        }
+        let Some(process) = kin(pid) else {
+            return Some(Caller::Unknown("its ancestry cannot be read".to_owned()));
+        };
+        let session = running.iter().find(|one| {
+            let is_it = one.process.pid == i64::from(pid) && one.process.start == process.start;
+            // A grandchild whose parents are gone still stands in the group that its agent was started with.
+            is_it || one.process.pgid == i64::from(process.group)
+        });
+        if let Some(one) = session {
+            return Some(Caller::Session(one.session));
+        }
+        pid = process.parent;
+    }
+    // Nobody's shell stands this deep; a chain that long is made, not grown.
+    Some(Caller::Unknown(format!("its ancestry is longer than {DEPTH} processes")))
 }
 
 /// Reads a process of this machine.
@@ -84,4 +103,79 @@ pub(crate) fn kin_of(pid: u32) -> Option<Kin> {
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub(crate) fn kin_of(_pid: u32) -> Option<Kin> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    const DAEMON: u32 = 100;
+    /// The agent's process, which leads its group.
+    const AGENT: u32 = 200;
+
+    fn session() -> SessionId {
+        "00000000000000000000000000000abc".parse().unwrap()
+    }
+
+    fn running() -> Vec<Running> {
+        vec![Running { session: session(), process: ProcessRow { pid: AGENT.into(), start: "s200".to_owned(), pgid: AGENT.into() } }]
+    }
+
+    /// Who calls in a family of `(pid, parent, group)`, each process started at `s<pid>`.
+    fn asked(family: &[(u32, u32, u32)], peer: u32) -> Option<Caller> {
+        let family: BTreeMap<u32, Kin> = family
+            .iter()
+            .map(|(pid, parent, group)| (*pid, Kin { parent: *parent, group: *group, start: format!("s{pid}") }))
+            .collect();
+        by_ancestry(&running(), Some(peer), DAEMON, &|pid| family.get(&pid).cloned())
+    }
+
+    fn is_unknown(caller: Option<Caller>) -> bool {
+        matches!(caller, Some(Caller::Unknown(_)))
+    }
+
+    #[test]
+    fn whoever_descends_from_an_agent_is_its_session() {
+        // RES-21
+        let family = [(AGENT, DAEMON, AGENT), (201, AGENT, AGENT), (202, 201, 202), (203, 202, 202)];
+        for peer in [AGENT, 201, 202, 203] {
+            assert_eq!(asked(&family, peer), Some(Caller::Session(session())), "{peer}");
+        }
+    }
+
+    #[test]
+    fn an_orphan_is_known_by_its_group_and_else_by_standing_under_the_daemon() {
+        // RES-21
+        let left = [(300, DAEMON, AGENT), (301, 300, 301)];
+        assert_eq!(asked(&left, 300), Some(Caller::Session(session())));
+        assert_eq!(asked(&left, 301), Some(Caller::Session(session())));
+        // Its parents are gone and it leads a group of its own: nobody the daemon started, and no person.
+        let escaped = [(300, DAEMON, 300), (301, 300, 300)];
+        assert!(is_unknown(asked(&escaped, 300)) && is_unknown(asked(&escaped, 301)));
+    }
+
+    #[test]
+    fn a_family_that_cannot_be_read_is_unattended() {
+        // RES-21
+        assert!(is_unknown(asked(&[], 300)), "the peer is gone");
+        assert!(is_unknown(asked(&[(300, 299, 300)], 300)), "its parent is gone");
+        assert!(is_unknown(by_ancestry(&running(), None, DAEMON, &|_| None)), "the system tells nothing");
+        let chain: Vec<(u32, u32, u32)> = (0..200).map(|n| (1000 + n, 1001 + n, 1000 + n)).collect();
+        assert!(is_unknown(asked(&chain, 1000)), "a chain without an end");
+    }
+
+    #[test]
+    fn whoever_descends_from_no_session_is_left_to_the_header() {
+        // RES-21
+        let shell = [(400, 399, 400), (399, 1, 399)];
+        assert_eq!(asked(&shell, 400), None);
+        // The shell that started the daemon is no child of it.
+        assert_eq!(asked(&[(90, 1, 90), (DAEMON, 90, 90), (91, 90, 91)], 91), None);
+        assert_eq!(asked(&[], DAEMON), None, "the daemon itself");
+        // A process that only took over the number of an ended agent, in a group of its own.
+        let again = BTreeMap::from([(AGENT, Kin { parent: 1, group: 500, start: "later".to_owned() })]);
+        assert_eq!(by_ancestry(&running(), Some(AGENT), DAEMON, &|pid| again.get(&pid).cloned()), None);
+    }
 }

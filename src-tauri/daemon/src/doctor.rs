@@ -22,11 +22,17 @@ const SKEW_LIMIT_MS: i64 = 60_000;
 /// Looks at everything that exists so far.
 pub(crate) async fn check(home: &Home, environment: &BTreeMap<String, String>) -> Vec<Check> {
     let mut checks = Vec::new();
+    if let Some(words) = home.unusable() {
+        checks.push(fail("home", words, "name a folder"));
+        return checks;
+    }
     let rules = match Rules::load(home) {
         Ok(rules) => {
             let found = if home.config.is_file() { home.config.display().to_string() } else { "none yet; every key has its default".to_owned() };
             checks.push(fine("configuration", found));
-            checks.push(fine("profile", format!("`{}`, {} workflows", rules.profile.name, rules.profile.workflows.len())));
+            let count = rules.profile.workflows.len();
+            let many = if count == 1 { "" } else { "s" };
+            checks.push(fine("profile", format!("`{}`, {count} workflow{many}", rules.profile.name)));
             for fault in &rules.profile.broken {
                 checks.push(warn("profile", fault.to_string(), "mend the file; the other workflows go on"));
             }

@@ -10,6 +10,8 @@ mod posts;
 mod release;
 mod requests;
 mod sends;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod turns;
 
@@ -18,7 +20,6 @@ use wloop_core::event::EventKind;
 use wloop_core::gate::Actor;
 use wloop_core::github::PostOrder;
 use wloop_core::id::{GateId, IdSource, PostId, TurnId};
-use wloop_core::window;
 use wloop_store::rows::NewEvent;
 use wloop_store::{Reads, Store, Writes};
 
@@ -61,7 +62,12 @@ pub enum Reply {
     /// A tool's answer.
     Tool(serde_json::Value),
     /// A tool's answer comes when this post is settled.
-    ToolWaits(PostId),
+    ToolWaits {
+        /// The post.
+        post: PostId,
+        /// Whether an earlier call asked for it already (MCP-06).
+        repeated: bool,
+    },
     /// The unit is not known yet: read it, hand it in, and ask again.
     ReadFirst(UnitName),
     /// Prepare this round.
@@ -130,7 +136,9 @@ impl Engine {
         let generation = store.generation();
         let mut engine = Self { store, rules, ids, generation };
         engine.transaction(now, |cx| {
+            cx.forget_sign_out()?;
             cx.settle_lost_turns()?;
+            cx.wake_released()?;
             cx.settle_lost_calls()?;
             cx.event(NewEvent { data: serde_json::json!({ "generation": cx.generation }), ..event(EventKind::DaemonStarted, "") })
         })?;
@@ -224,30 +232,41 @@ impl Engine {
 }
 
 impl Cx<'_> {
-    /// A clock that was set back moves every open window along, so that none gets longer than it was announced (WIN-19).
+    /// A clock that was set back takes every time along that something waits for, so that no window gets longer than it was
+    /// announced and nothing waits for the length of the jump (WIN-19).
     fn notice_clock(&mut self) -> Answer<()> {
         let last = self.tx.last_now()?;
         if last.duration_since(self.now) > CLOCK_JITTER {
-            let back = last.duration_since(self.now);
-            for gate in self.tx.gates(&wloop_store::GateFilter::open())? {
-                if let Some(deadline) = gate.gate.deadline {
-                    self.tx.set_gate_deadline(gate.gate.id, window::after_clock_set_back(deadline, back))?;
-                }
-            }
+            self.tx.move_times_back(last.duration_since(self.now))?;
         }
         self.tx.set_last_now(self.now)?;
         Ok(())
     }
 
+    /// Does a part that concerns one unit or one gate. A fault that lies in its rows takes back that part and is told, so that it
+    /// stops nothing else; one that concerns the whole ledger, such as a full disk, ends the transaction.
+    pub(crate) fn sheltered(&mut self, part: impl FnOnce(&mut Self) -> Answer<()>) -> Answer<Answer<()>> {
+        let tx = self.tx;
+        match tx.sheltered(|| part(self)) {
+            Err(EngineError::Store(fault)) if fault.may_pass() => Err(fault.into()),
+            done => Ok(done),
+        }
+    }
+
     fn tick(&mut self) -> Answer<Reply> {
         for gate in self.tx.gates_due(self.now)? {
-            self.window_ends(gate)?;
+            if let Err(fault) = self.sheltered(|cx| cx.window_ends(gate))? {
+                // It waits for the person instead, and no other window waits for it.
+                tracing::error!(%gate, %fault, "a window could not end");
+                self.tx.set_gate_deadline(gate, None)?;
+            }
         }
         Ok(Reply::Nothing)
     }
 
     fn observed(&mut self, observation: Observation) -> Answer<Reply> {
         match observation {
+            Observation::TryAgain => self.forget_sign_out()?,
             Observation::Viewer { account, teams } => {
                 let mut row = self.github()?;
                 row.viewer = Some(account);
@@ -275,6 +294,7 @@ impl Cx<'_> {
             Done::Release { item, prepared } => self.end_release(item, prepared)?,
             Done::Sent { post, outcome } => self.end_post(post, outcome)?,
             Done::LookedUp { post, found } => self.end_look_up(post, found)?,
+            Done::Lost(post) => self.lose_post(post)?,
             Done::GroupEnded(turn) => self.tx.set_group_ended(turn).map_err(EngineError::from)?,
         }
         Ok(Reply::Nothing)
@@ -286,6 +306,7 @@ impl Cx<'_> {
             AgentEvent::PromptGiven => self.turn_given(turn)?,
             AgentEvent::TookUp => self.turn_taken_up(turn)?,
             AgentEvent::Conversation(remote) => self.turn_conversation(turn, &remote)?,
+            AgentEvent::Drained => self.tx.set_turn_cancel(turn, "drained: the daemon went down").map_err(EngineError::from)?,
             AgentEvent::Ended(end) => self.turn_ended(turn, end)?,
         }
         Ok(Reply::Nothing)

@@ -73,6 +73,14 @@ impl Home {
         })
     }
 
+    /// Why nothing can lie in this home, such as that a file stands in its place; `None` when all is well or it is not made yet.
+    #[must_use]
+    pub fn unusable(&self) -> Option<String> {
+        let root = self.given.as_ref()?;
+        let meta = std::fs::metadata(root).ok()?;
+        (!meta.is_dir()).then(|| format!("the home `{}` is no folder; name another with `--home DIR` or `WLOOP_HOME`", root.display()))
+    }
+
     /// The daemon's socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {

@@ -89,23 +89,29 @@ impl Hub {
         answer.await.map_err(|_| gone())?
     }
 
-    /// Hands in what must not be lost, such as the outcome of a call: a ledger that does not take it is asked again until it does.
-    pub(crate) async fn record(&self, input: Input) {
+    /// Hands in what must not be lost, such as the outcome of a call: a ledger that is full or locked is asked again until it takes
+    /// it. `false` when it never will.
+    pub(crate) async fn record(&self, input: Input) -> bool {
         let mut wait = std::time::Duration::from_millis(200);
         loop {
             match self.ask(input.clone()).await {
-                Err(EngineError::Store(fault)) => {
+                Err(EngineError::Store(fault)) if fault.may_pass() => {
                     tracing::error!(%fault, "an outcome could not be written yet; it is kept and written again");
                     tokio::time::sleep(wait).await;
                     wait = (wait * 2).min(std::time::Duration::from_secs(10));
                 }
-                Err(EngineError::Refused(refusal)) => {
-                    tracing::warn!(%refusal, "an outcome was not taken");
-                    return;
+                Err(fault) => {
+                    tracing::error!(%fault, "an outcome was not taken");
+                    return false;
                 }
-                Ok(_) => return,
+                Ok(_) => return true,
             }
         }
+    }
+
+    /// Waits until the engine is gone, which it is not before [`Hub::stop`] unless it failed.
+    pub(crate) async fn gone(&self) {
+        self.messages.closed().await;
     }
 
     /// Has the due jobs told once more.
@@ -187,8 +193,13 @@ impl Worker {
         while let Some(message) = inbox.blocking_recv() {
             match message {
                 Message::Input(input, reply) => {
-                    let resolves = matches!(&*input, Input::Tick | Input::Request { request: Request::Resolve { .. } | Request::ApplyPlan { .. }, .. });
-                    let answer = self.engine.handle(*input, (self.clock)());
+                    let now = (self.clock)();
+                    let resolves = match &*input {
+                        // A tick resolves something only where a window is over.
+                        Input::Tick => self.engine.read().gates_due(now).is_ok_and(|due| !due.is_empty()),
+                        input => matches!(input, Input::Request { request: Request::Resolve { .. } | Request::ApplyPlan { .. }, .. }),
+                    };
+                    let answer = self.engine.handle(*input, now);
                     self.healthy.send_replace(!matches!(answer, Err(EngineError::Store(_))));
                     if resolves && answer.is_ok() {
                         crash_point!("K1");

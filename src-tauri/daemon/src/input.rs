@@ -112,6 +112,8 @@ pub enum Request {
 /// What a provider showed.
 #[derive(Debug, Clone)]
 pub enum Observation {
+    /// The person asks for another try after the token was refused (GH-SYNC-43).
+    TryAgain,
     /// Whose token it is, and the teams of that account.
     Viewer {
         /// The account.
@@ -143,6 +145,8 @@ pub enum AgentEvent {
     TookUp,
     /// It told its own id of the conversation.
     Conversation(String),
+    /// The daemon goes down and it did not end in time.
+    Drained,
     /// It ended, or could not be started.
     Ended(TurnEnd),
 }
@@ -216,6 +220,8 @@ pub enum Done {
         /// With what.
         found: LookUp,
     },
+    /// A post's outcome could not be written as it came: it is in doubt (GH-PUB-07).
+    Lost(PostId),
     /// Nothing of a turn's process group is left.
     GroupEnded(TurnId),
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,11 +20,11 @@ use crate::engine::Engine;
 use crate::face::complain;
 use crate::home::Home;
 use crate::hub::Hub;
-use crate::input::{Input, Request};
+use crate::input::{AgentEvent, Input};
 use crate::runner::{self, Outside, chain};
 use crate::server::{self, Shared};
 use crate::settings::Rules;
-use crate::{input, secret};
+use crate::secret;
 
 /// How long the last answers of the server may take.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -32,6 +33,10 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(crate) async fn daemon(home: &Home, environment: BTreeMap<String, String>) -> ExitCode {
     start_log(&environment);
     fail::FailScenario::setup();
+    if let Some(words) = home.unusable() {
+        complain(&words);
+        return ExitCode::FAILURE;
+    }
     let rules = match Rules::load(home) {
         Ok(rules) => rules,
         Err(faults) => {
@@ -42,6 +47,9 @@ pub(crate) async fn daemon(home: &Home, environment: BTreeMap<String, String>) -
             return ExitCode::FAILURE;
         }
     };
+    for fault in &rules.profile.broken {
+        tracing::warn!("a workflow does not load, and the others go on: {fault}");
+    }
     match serve(home, environment, rules).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(words) => {
@@ -100,6 +108,7 @@ async fn serve(home: &Home, environment: BTreeMap<String, String>, rules: Rules)
         secrets,
         tools,
         addresses,
+        failures: AtomicU32::new(0),
         draining: CancellationToken::new(),
         stopping: stopping.clone(),
         turns: Mutex::default(),
@@ -113,6 +122,7 @@ async fn serve(home: &Home, environment: BTreeMap<String, String>, rules: Rules)
     tokio::select! {
         _ = term.recv() => {}
         _ = int.recv() => {}
+        () = hub.gone() => return Err("the engine stopped; look at the log and start the daemon again".to_owned()),
         _ = &mut server => return Err("the server stopped; look at the log and start the daemon again".to_owned()),
     }
     tokio::select! {
@@ -145,8 +155,7 @@ async fn drain(outside: &Outside) {
     }
     let turns: Vec<_> = outside.running().keys().copied().collect();
     for turn in turns {
-        // The cancellation is the daemon's own; it is recorded as such.
-        let cancelled = outside.hub.ask(Input::Request { caller: input::Caller::Person, request: Request::CancelTurn(turn) }).await;
+        let cancelled = outside.hub.ask(Input::Turn { turn, event: AgentEvent::Drained }).await;
         if let Err(fault) = cancelled {
             tracing::warn!(%fault, %turn, "a turn could not be cancelled");
         }

@@ -6,6 +6,7 @@ mod timer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -48,6 +49,8 @@ pub(crate) struct Outside {
     pub(crate) tools: PathBuf,
     /// Where the provider and its git are.
     pub(crate) addresses: Addresses,
+    /// How often in a row the ledger took nothing.
+    pub(crate) failures: AtomicU32,
     /// Set once nothing new is to be started.
     pub(crate) draining: CancellationToken,
     /// Set once the daemon ends: who listens is let go.
@@ -82,11 +85,15 @@ pub(crate) async fn run(outside: Arc<Outside>, stop: CancellationToken) {
             if flying.contains(&job) || (starts && outside.draining.is_cancelled()) {
                 continue;
             }
-            // One sweep at a time, and no detail read beside it (GH-SYNC-17).
             flying.insert(job.clone());
             let (outside, done) = (outside.clone(), done_tx.clone());
             tokio::spawn(async move {
-                perform(&outside, &job).await;
+                let work = job.clone();
+                // A job that fails in an unforeseen way is told and is due again; it does not stay in flight for ever.
+                if let Err(fault) = tokio::spawn(async move { perform(&outside, &work).await }).await {
+                    tracing::error!(%fault, ?job, "a job broke off");
+                    tokio::time::sleep(REST).await;
+                }
                 let _runner_left = done.send(job);
             });
         }
@@ -107,6 +114,13 @@ pub(crate) async fn run(outside: Arc<Outside>, stop: CancellationToken) {
 }
 
 async fn perform(outside: &Outside, job: &Job) {
+    // While the ledger takes nothing, nothing is read from outside for it either: the reads would be lost and cost their quota.
+    if !outside.hub.healthy() && outside.hub.ask(Input::Tick).await.is_err() {
+        let failures = outside.failures.fetch_add(1, Ordering::Relaxed).min(6);
+        tokio::time::sleep(REST * 2u32.pow(failures)).await;
+        return;
+    }
+    outside.failures.store(0, Ordering::Relaxed);
     match job {
         Job::Sweep => sweep(outside).await,
         Job::ReadDetail(unit) => {
@@ -171,7 +185,7 @@ fn read<T>(outside: &Outside, work: impl FnOnce(&wloop_store::Reads<'_>) -> Resu
     }
 }
 
-/// Records an outcome that must not be lost.
-async fn record(outside: &Outside, done: Done) {
-    outside.hub.record(Input::Done(done)).await;
+/// Records an outcome that must not be lost; `false` when the ledger will never take it as it is.
+async fn record(outside: &Outside, done: Done) -> bool {
+    outside.hub.record(Input::Done(done)).await
 }

@@ -39,7 +39,7 @@ async fn of_command(command: &[String], environment: &BTreeMap<String, String>) 
     child.args(arguments).env_clear().envs(environment).stdin(Stdio::null()).kill_on_drop(true);
     let output = match tokio::time::timeout(LIMIT, child.output()).await {
         Err(_) => return Err(format!("`{shown}` did not tell the token within {} s; run it by hand and see", LIMIT.as_secs())),
-        Ok(Err(fault)) => return Err(format!("`{shown}` could not be run for the token: {fault}")),
+        Ok(Err(fault)) => return Err(format!("`{shown}` could not be run for the token: {fault}; install it, or name another source in `plugins.github.token`")),
         Ok(Ok(output)) => output,
     };
     if !output.status.success() {

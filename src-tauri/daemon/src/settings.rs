@@ -146,7 +146,7 @@ fn lay_over(root: &Path, below: &Path, files: &mut BTreeMap<String, String>) -> 
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(vec![fault(&below.to_string_lossy(), "", format!("the folder cannot be read: {error}"), "make it readable")]),
+        Err(error) => return Err(vec![fault(&folder.to_string_lossy(), "", format!("the folder cannot be read: {error}"), "make it readable")]),
     };
     let mut faults = Vec::new();
     for entry in entries.flatten() {

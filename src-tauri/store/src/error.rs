@@ -135,6 +135,12 @@ impl StoreError {
         matches!(self, Self::Refused { rule } if rule.contains("task_short"))
     }
 
+    /// Whether trying the same again later can help: what is missing is room, a right or a lock, and not another row.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Full { .. } | Self::Busy { .. } | Self::Io { .. } | Self::ReadOnly { .. } | Self::Sql { .. })
+    }
+
     /// Names what SQLite says.
     pub(crate) fn of_sql(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_path_buf();

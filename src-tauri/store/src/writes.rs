@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Deref;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, Params};
 
 use crate::convert::ms;
@@ -57,6 +57,36 @@ impl<'a> Writes<'a> {
             return Ok(());
         }
         Err(StoreError::Conflict { table, id: id.to_string() })
+    }
+
+    /// Runs a part of the transaction whose failure takes back that part alone: one bad row then stops nothing else.
+    ///
+    /// # Errors
+    /// What `part` returns; what it wrote is then taken back.
+    pub fn sheltered<T, E: From<StoreError>>(&self, part: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let batch = |sql: &str| self.connection().execute_batch(sql).map_err(|source| E::from(self.fault(source)));
+        batch("SAVEPOINT part")?;
+        let result = part();
+        batch(if result.is_ok() { "RELEASE part" } else { "ROLLBACK TO part; RELEASE part" })?;
+        result
+    }
+
+    /// Moves every time that something waits for back along with a clock that was set back: windows, sweeps, waits and look-ups keep
+    /// what was left of them (WIN-19), and a doubtful post is looked for from when it really began.
+    pub fn move_times_back(&self, back: SignedDuration) -> Result<(), StoreError> {
+        let back = i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
+        for sql in [
+            "UPDATE gate SET deadline = deadline - ?1 WHERE status = 'open' AND deadline IS NOT NULL",
+            "UPDATE provider SET next_sweep_at = max(0, next_sweep_at - ?1), next_slow_at = max(0, next_slow_at - ?1),
+                                 blocked_until = blocked_until - ?1",
+            "UPDATE pull_request SET read_after = max(0, read_after - ?1) WHERE wants_detail = 1",
+            "UPDATE plan_item SET try_after = max(0, try_after - ?1) WHERE state = 'released'",
+            "UPDATE post SET next_at = next_at - ?1, started_at = started_at - ?1, doubt_at = doubt_at - ?1
+             WHERE state IN ('queued', 'sending', 'failed')",
+        ] {
+            self.run(sql, [back])?;
+        }
+        Ok(())
     }
 
     /// Notes the latest time that was seen.

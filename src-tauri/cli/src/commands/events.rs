@@ -1,7 +1,7 @@
 //! `wloop events`: the record of what happened, who did it and why.
 
 use jiff::{SignedDuration, Timestamp};
-use wloop_api::client::Client;
+use wloop_api::client::{Client, UnitFilter};
 use wloop_api::types::Event;
 
 use crate::args::EventsArguments;
@@ -24,6 +24,10 @@ enum Since {
 pub(crate) async fn run(context: &Context, arguments: &EventsArguments) -> Result<(), Failure> {
     let since = arguments.since.as_deref().map(|text| parse_since(text, (context.now)())).transpose()?;
     let client = context.client()?;
+    if arguments.unit.is_some() {
+        // The record is narrowed here, so that a unit nobody knows would look like one of which nothing is recorded.
+        client.posts(&UnitFilter { state: None, unit: arguments.unit.clone() }).await?;
+    }
     if arguments.follow && since.is_none() {
         return follow(context, arguments, &client, None, since).await;
     }

@@ -1,19 +1,24 @@
 //! `wloop inbox`: what waits for the person, oldest first, each with the next command to type.
 
-use jiff::Timestamp;
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use wloop_api::client::{GateFilter, UnitFilter};
-use wloop_api::types::{Gate, Post, UnitName};
+use wloop_api::types::{Gate, Post, Turn, UnitName};
 
 use crate::context::{Context, quoted};
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use crate::words::{age, label, post_state, unit_id, unit_row, until};
 
+/// How long a round that broke off is told of.
+const FRESH: SignedDuration = SignedDuration::from_hours(7 * 24);
+
 /// One thing that waits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Waiting {
-    /// `gate` or `post`.
+    /// `gate`, `post` or `turn`.
     what: &'static str,
     kind: String,
     id: String,
@@ -30,9 +35,10 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let client = context.client()?;
     let open = GateFilter { status: Some("open".to_owned()), ..GateFilter::default() };
     let failed = UnitFilter { state: Some("failed".to_owned()), ..UnitFilter::default() };
-    let work = async { tokio::try_join!(client.gates(&open), client.posts(&failed)) };
-    let (gates, posts) = context.out.progress("asking the daemon", work).await?;
-    let waiting = waiting(context, &gates, &posts);
+    let every = UnitFilter::default();
+    let work = async { tokio::try_join!(client.gates(&open), client.posts(&failed), client.turns(&every)) };
+    let (gates, posts, turns) = context.out.progress("asking the daemon", work).await?;
+    let waiting = waiting(context, &gates, &posts, &turns);
     if context.json {
         return context.out.json(&waiting);
     }
@@ -55,7 +61,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-fn waiting(context: &Context, gates: &[Gate], posts: &[Post]) -> Vec<Waiting> {
+fn waiting(context: &Context, gates: &[Gate], posts: &[Post], turns: &[Turn]) -> Vec<Waiting> {
     let gates = gates.iter().map(|gate| Waiting {
         what: "gate",
         kind: gate.kind.clone(),
@@ -85,7 +91,26 @@ fn waiting(context: &Context, gates: &[Gate], posts: &[Post]) -> Vec<Waiting> {
             command: context.command(&format!("posts show {}", post.short)),
         }
     });
-    let mut all: Vec<Waiting> = gates.chain(posts).collect();
+    let mut seen = BTreeSet::new();
+    // Of each unit the newest turn, which is listed first; one that broke off is never taken for a review (GH-FACT-29).
+    let newest = turns.iter().filter(|turn| seen.insert(turn.unit.id.as_str()));
+    let now = (context.now)();
+    let broken = newest.filter(|turn| matches!(turn.state.as_str(), "failed" | "unrecorded")).filter_map(|turn| {
+        let since = turn.ended_at?;
+        let why = turn.cause.as_deref().map_or(String::new(), |cause| format!(": {cause}"));
+        (now.duration_since(since) < FRESH).then(|| Waiting {
+            what: "turn",
+            kind: turn.intent.clone(),
+            id: turn.id.clone(),
+            short: turn.short.clone(),
+            unit: Some(turn.unit.clone()),
+            since,
+            deadline: None,
+            words: format!("the {} broke off{why}", turn.intent),
+            command: context.command(&format!("{} {}", turn.intent, quoted(&turn.unit.label))),
+        })
+    });
+    let mut all: Vec<Waiting> = gates.chain(posts).chain(broken).collect();
     all.sort_by(|a, b| (a.since, &a.id).cmp(&(b.since, &b.id)));
     all
 }
@@ -97,7 +122,7 @@ fn shown(out: &Output, waiting: &[Waiting], now: Timestamp) -> String {
     let mut text = String::new();
     for item in waiting {
         let unit = item.unit.as_ref().map(unit_row).unwrap_or_default();
-        let tone = if item.what == "post" { Tone::Bad } else { Tone::Warn };
+        let tone = if item.what == "gate" { Tone::Warn } else { Tone::Bad };
         text.push_str(&format!(
             "{}  {}  {}  {}\n",
             out.paint(Tone::Strong, &item.short),

@@ -40,7 +40,7 @@ fn doubtful() -> Post {
 fn the_oldest_comes_first_and_each_names_its_next_command() {
     let context = Context { environment: BTreeMap::new(), home_flag: None, json: false, input_terminal: true, out: OUT, now };
     let gates = [gate("aaaaaa", "plan", "2026-01-05T09:59:30Z"), gate("bbbbbb", "post", "2026-01-05T09:00:00Z")];
-    let items = waiting(&context, &gates, &[doubtful()]);
+    let items = waiting(&context, &gates, &[doubtful()], &[]);
     assert_eq!(
         shown(&OUT, &items, now()),
         "bbbbbb  post  acme/api#1 · Round discounts  60 min\n        a post asks\n        → wloop gates show bbbbbb\n\
@@ -48,4 +48,25 @@ fn the_oldest_comes_first_and_each_names_its_next_command() {
          aaaaaa  plan  acme/api#1 · Round discounts  30 s\n        a plan asks · runs in 42 s\n        → wloop plan apply acme/api#1\n"
     );
     assert_eq!(shown(&OUT, &[], now()), "nothing waits for you\n");
+}
+
+#[test]
+fn a_round_that_broke_off_is_told_and_an_older_one_of_its_unit_is_not() {
+    // GH-FACT-29
+    let context = Context { environment: BTreeMap::new(), home_flag: None, json: false, input_terminal: true, out: OUT, now };
+    let turn = |id: &str, state: &str| -> wloop_api::types::Turn {
+        serde_json::from_value(json!({
+            "id": format!("{id}00"), "short": id, "seq": 1, "intent": "review", "stage": "first", "state": state,
+            "unit": {"id": "github:PR_3", "label": "acme/api#3", "title": "", "url": "u"}, "started_by": "loop", "gate": null,
+            "head": "h", "agent": "a", "created_at": "2026-01-05T09:00:00Z", "ended_at": "2026-01-05T09:58:00Z", "verdict": null,
+            "summary": null, "cause": "the agent ended with code 3", "guidance": null, "posts": []
+        }))
+        .unwrap()
+    };
+    let broken = waiting(&context, &[], &[], &[turn("eeeeee", "failed"), turn("ffffff", "failed")]);
+    assert_eq!(
+        shown(&OUT, &broken, now()),
+        "eeeeee  review  acme/api#3  2 min\n        the review broke off: the agent ended with code 3\n        → wloop review acme/api#3\n"
+    );
+    assert!(waiting(&context, &[], &[], &[turn("eeeeee", "recorded"), turn("ffffff", "failed")]).is_empty());
 }

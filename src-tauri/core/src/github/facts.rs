@@ -129,6 +129,8 @@ pub struct SentReview {
 pub struct Book {
     /// Number and state of the newest turn in `starting`, `sent`, `started` or `asked`.
     pub open_turn: Option<(u64, String)>,
+    /// Why the newest turn ended without a record, where it did.
+    pub last_failure: Option<String>,
     /// Whether the newest turn is `asked`.
     pub newest_turn_asked: bool,
     /// Automatic rounds on the present head.

@@ -8,8 +8,9 @@ use wloop_core::github::material::visible;
 use wloop_core::id::{GateId, TaskId, TurnId, UnitRef};
 use wloop_core::plan::ItemEvent;
 use wloop_core::rules::policy::{Decision, Mode};
+use wloop_core::rules::profile::GateEntry;
 use wloop_core::window;
-use wloop_store::rows::{GateRow, NewEvent, TaskRow};
+use wloop_store::rows::{GateRow, ItemRow, NewEvent, TaskRow};
 
 use super::{Cx, event};
 use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
@@ -45,15 +46,17 @@ impl Cx<'_> {
         let (deadline, closing, policy, explanation) = match &new.policy {
             Policy::Waits(why) => (None, None, format!("wait: {why}"), json!([{ "decided": *why }])),
             Policy::ByPerson(actor) => {
-                let closing = (entry.default.clone(), (*actor).clone());
+                let taken = entry.default.clone().or_else(|| approving(entry)).unwrap_or_else(|| "run_now".to_owned());
+                let closing = (Some(taken), (*actor).clone());
                 (None, Some(closing), "run: asked for by hand".to_owned(), json!([{ "decided": "asked for by hand" }]))
             }
             Policy::Decided(decision) => {
                 let by = decision.rule_name();
-                let (deadline, closing) = match decision.mode {
-                    Mode::Delay(length) => (Some(window::deadline(now, length)), None),
-                    Mode::Run | Mode::Send => (None, Some((entry.default.clone(), Actor::Rule(by.clone())))),
-                    Mode::Wait | Mode::DryRun => (None, None),
+                // A gate that has nothing for a rule to take waits for the person, whatever the rule says.
+                let (deadline, closing) = match (decision.mode, &entry.default) {
+                    (Mode::Delay(length), Some(_)) => (Some(window::deadline(now, length)), None),
+                    (Mode::Run | Mode::Send, Some(_)) => (None, Some((entry.default.clone(), Actor::Rule(by.clone())))),
+                    (Mode::Wait | Mode::DryRun, _) | (Mode::Delay(_) | Mode::Run | Mode::Send, None) => (None, None),
                 };
                 let mode = match decision.mode {
                     Mode::Delay(length) => format!("delay {length:#}"),
@@ -249,9 +252,37 @@ impl Cx<'_> {
     /// A window that is over takes the gate's default intent (G6).
     pub(super) fn window_ends(&mut self, id: GateId) -> Answer<()> {
         let row = self.gate(id)?;
-        let (Some(intent), GateStatus::Open) = (row.gate.default_intent.clone(), row.gate.status) else { return Ok(()) };
+        let (Some(intent), GateStatus::Open) = (row.gate.default_intent.clone(), row.gate.status) else {
+            self.tx.set_gate_deadline(id, None)?;
+            return Ok(());
+        };
+        if let Some(item) = self.tx.item_by_gate(id)? {
+            match self.window_of(&item)? {
+                Window::Holds => {}
+                Window::Unknown => {
+                    tracing::warn!(workflow = item.workflow, "the window of a workflow that does not load waits for the person");
+                    self.tx.set_gate_deadline(id, None)?;
+                    return Ok(());
+                }
+                Window::Gone(why) => {
+                    self.leave_plan(&item, why)?;
+                    return self.plan_unit(&item.unit);
+                }
+            }
+        }
         self.resolve(&row, &intent, None, &Actor::Window)?;
         Ok(())
+    }
+
+    /// Whether the rules in force still release by themselves what an item's window was opened for.
+    fn window_of(&self, item: &ItemRow) -> Answer<Window> {
+        let Some(workflow) = self.rules.profile.workflows.get(&item.workflow) else { return Ok(Window::Unknown) };
+        if !self.rules.acts(workflow) {
+            return Ok(Window::Gone("its workflow does not act any more"));
+        }
+        let Some(seen) = self.seen(&item.unit)? else { return Ok(Window::Holds) };
+        let decision = self.decide_plan(workflow, &seen);
+        Ok(if decision.mode.releases() { Window::Holds } else { Window::Gone("its approval rule changed") })
     }
 
     /// What a plan gate's resolution does to its item; a release leaves the consequence due until the turn row is written.
@@ -275,6 +306,21 @@ impl Cx<'_> {
         }
         Ok(())
     }
+}
+
+/// What became of a window's rule by its end.
+enum Window {
+    /// It still releases.
+    Holds,
+    /// It cannot be told: its workflow does not load.
+    Unknown,
+    /// It does not, with the reason.
+    Gone(&'static str),
+}
+
+/// An intent that approves without text, for a gate that declares no default.
+fn approving(entry: &GateEntry) -> Option<String> {
+    entry.intents.iter().find(|i| i.status == GateStatus::Approved && i.text.is_none()).map(|i| i.name.clone())
 }
 
 /// How a gate ended, in one line: what, when, by whom (F03).

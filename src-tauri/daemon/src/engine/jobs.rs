@@ -68,7 +68,10 @@ pub(super) fn next_wake(reads: &Reads<'_>, rules: &Rules, now: Timestamp) -> Ans
     if rules.has_provider {
         if let Some(provider) = reads.provider(GITHUB)?.filter(|p| !p.signed_out) {
             let at = provider.blocked_until.map_or(provider.next_sweep_at, |until| until.max(provider.next_sweep_at));
-            add(at, "a sweep of github".to_owned());
+            // One that is due already is a job, and no reason to wake.
+            if at > now {
+                add(at, "a sweep of github".to_owned());
+            }
             if let Some(until) = provider.blocked_until.filter(|until| *until > now) {
                 add(until, "github asked to wait".to_owned());
             }

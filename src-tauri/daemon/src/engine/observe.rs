@@ -44,6 +44,17 @@ impl Cx<'_> {
         Ok(self.github()?.viewer)
     }
 
+    /// A token that was refused is tried again: at a start, and when the person asks (GH-SYNC-43).
+    pub(super) fn forget_sign_out(&mut self) -> Answer<()> {
+        let mut row = self.github()?;
+        if row.signed_out {
+            row.signed_out = false;
+            row.next_sweep_at = self.now;
+            self.tx.put_provider(&row)?;
+        }
+        Ok(())
+    }
+
     /// A fast sweep came back (GH-SYNC-11 to 13).
     pub(super) fn see_inventory(&mut self, result: Result<Inventory, ReadFault>) -> Answer<()> {
         let mut row = self.github()?;
@@ -75,11 +86,16 @@ impl Cx<'_> {
             }
             let unit = UnitRef::github(&summary.id);
             seen.insert(unit.clone());
-            self.see_summary(&unit, summary, slow)?;
+            if let Err(fault) = self.sheltered(|cx| cx.see_summary(&unit, summary, slow))? {
+                tracing::error!(%unit, %fault, "a pull request could not be taken in; the others are");
+            }
         }
         for (unit, summary) in before {
-            if inventory.complete && !seen.contains(&unit) {
-                self.not_returned(&unit, summary, slow)?;
+            if inventory.complete
+                && !seen.contains(&unit)
+                && let Err(fault) = self.sheltered(|cx| cx.not_returned(&unit, &summary, slow))?
+            {
+                tracing::error!(%unit, %fault, "a pull request could not be let go");
             }
         }
         Ok(())
@@ -123,7 +139,7 @@ impl Cx<'_> {
     }
 
     /// A watched pull request that no search returned: it leaves, unless the person named it and it is open (GH-SYNC-02).
-    fn not_returned(&mut self, unit: &UnitRef, summary: Summary, slow: bool) -> Answer<()> {
+    fn not_returned(&mut self, unit: &UnitRef, summary: &Summary, slow: bool) -> Answer<()> {
         let Some(mut row) = self.tx.pull(unit)? else { return Ok(()) };
         let open = row.detail.as_ref().is_none_or(Detail::is_open);
         if summary.reasons.contains(&Reason::Asked) && open {
@@ -254,15 +270,15 @@ impl Cx<'_> {
             let sent = |id: &str| posts.iter().find(|p| p.remote.as_ref().is_some_and(|r| r.node_id == id)).map(|p| p.id);
             let Some(id) = own_post(node_id, author.as_ref(), body, &viewer, sent) else { continue };
             let Some(post) = posts.iter().find(|p| p.id == id) else { continue };
-            let doubtful = match post.state {
+            let unsettled = match post.state {
                 PostState::Sending => self.tx.open_attempt(id)?.is_none(),
-                PostState::Failed => post.maybe_posted,
-                PostState::Held | PostState::Queued | PostState::Sent | PostState::Dropped => false,
+                // One that look-ups did not show, and one that is about to be tried again, may be there all the same.
+                PostState::Failed | PostState::Queued => post.started_at.is_some(),
+                PostState::Held | PostState::Sent | PostState::Dropped => false,
             };
-            if doubtful {
+            if unsettled {
                 let remote = RemotePost { node_id: node_id.clone(), database_id, url: url.clone() };
-                let step = if post.state == PostState::Sending { PostEvent::Confirm } else { PostEvent::WasSent };
-                self.post_is_sent(post.clone(), step, Some(remote), &Actor::Provider(viewer.login.clone()))?;
+                self.post_is_sent(post.clone(), PostEvent::Confirm, Some(remote), &Actor::Provider(viewer.login.clone()))?;
             }
         }
         Ok(())

@@ -8,10 +8,11 @@ use wloop_core::github::facts::{Book, SentReview, Settings, pull_facts, review_k
 use wloop_core::github::{Account, Detail, ReviewEvent, ReviewState, Shape};
 use wloop_core::id::{ItemId, UnitRef};
 use wloop_core::plan::{ItemEvent, ItemState};
-use wloop_core::rules::policy::decide;
+use wloop_core::rules::policy::{Decision, decide};
 use wloop_core::rules::profile::{KeyPart, Workflow};
 use wloop_core::rules::value::{Frame, Value};
 use wloop_core::rules::words::render_line;
+use wloop_core::turn::TurnState;
 use wloop_store::TurnFilter;
 use wloop_store::rows::{ItemRow, NewEvent, PullRow};
 
@@ -59,13 +60,17 @@ impl Cx<'_> {
             .filter(|r| r.state != ReviewState::Pending && r.author.as_ref().map(|a| &a.id) == viewer.as_ref().map(|v| &v.id))
             .max_by_key(|r| r.submitted_at);
         let by_round = |id: &str| sent.iter().any(|p| p.remote.as_ref().is_some_and(|r| r.node_id == id));
+        let newest = self.tx.newest_turn(unit)?;
         let mut book = Book {
             open_turn: self.tx.open_turn(unit)?.map(|t| {
                 // A turn that is being started reads as sent (GH-FACT-23).
-                let state = if t.state == wloop_core::turn::TurnState::Starting { "sent" } else { t.state.as_str() };
+                let state = if t.state == TurnState::Starting { "sent" } else { t.state.as_str() };
                 (t.seq, state.to_owned())
             }),
-            newest_turn_asked: self.tx.newest_turn(unit)?.is_some_and(|t| t.state == wloop_core::turn::TurnState::Asked),
+            newest_turn_asked: newest.as_ref().is_some_and(|t| t.state == TurnState::Asked),
+            last_failure: newest
+                .filter(|t| matches!(t.state, TurnState::Failed | TurnState::Unrecorded | TurnState::Dismissed))
+                .map(|t| t.cause),
             rounds_on_head: u32::try_from(self.tx.rounds_on(unit, &detail.summary.head)?).unwrap_or(u32::MAX),
             reviewed_by_round: newest_own.map_or(!sent.is_empty(), |r| by_round(&r.id)),
             has_review_workspace: self
@@ -151,7 +156,7 @@ impl Cx<'_> {
             if workflow.provider != "github" {
                 continue;
             }
-            let wanted = if watched { self.wants(workflow, &seen) } else { None };
+            let wanted = if watched && rules.acts(workflow) { self.wants(workflow, &seen) } else { None };
             let pending = self.tx.pending_item(unit, &workflow.name)?;
             if let Some(item) = &pending {
                 match item.state {
@@ -170,12 +175,20 @@ impl Cx<'_> {
             }
             let Some(wanted) = wanted else { continue };
             let handled = self.tx.handled(unit, &workflow.name)?.into_iter().any(|(key, _)| key == wanted.key);
-            if handled || self.tx.open_turn(unit)?.is_some() || !rules.acts(workflow) {
+            if handled || self.tx.open_turn(unit)?.is_some() {
                 continue;
             }
             self.plan(unit, workflow, &seen, wanted)?;
         }
         Ok(())
+    }
+
+    /// What the approval rules in force say of a workflow's plan gate.
+    pub(super) fn decide_plan(&self, workflow: &Workflow, seen: &Seen) -> Decision {
+        let table = self.rules.approval(workflow);
+        let tables = [&table, &self.rules.profile.gates.approval];
+        let name = &self.rules.profile.first_gate(GateKind::Plan).name;
+        decide(GateKind::Plan, name, &tables, &seen.facts, self.now)
     }
 
     fn plan(&mut self, unit: &UnitRef, workflow: &Workflow, seen: &Seen, wanted: Wanted) -> Answer<()> {
@@ -184,10 +197,7 @@ impl Cx<'_> {
             tracing::warn!(workflow = workflow.name, %fault, "the words of a gate could not be rendered");
             workflow.summary.clone()
         });
-        let table = self.rules.approval(workflow);
-        let tables = [&table, &self.rules.profile.gates.approval];
-        let name = self.rules.profile.first_gate(GateKind::Plan).name.clone();
-        let decision = decide(GateKind::Plan, &name, &tables, &seen.facts, self.now);
+        let decision = self.decide_plan(workflow, seen);
         let gate = self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy: Policy::Decided(&decision), turn: None })?;
         let state = match (gate.gate.status, gate.gate.deadline) {
             (GateStatus::Open, Some(_)) => ItemState::CountingDown,

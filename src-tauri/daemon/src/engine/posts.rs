@@ -145,7 +145,7 @@ impl Cx<'_> {
                 data,
                 ..self.of_turn(&turn, EventKind::RoundPosted, Actor::Session(turn.session))
             })?;
-            self.close_asked_turn(&turn, &row)?;
+            self.close_asked_turn(&turn)?;
             self.mark_reviewed(id)?;
         }
         // What the provider shows now is read again, so that the row's facts are true.
@@ -162,9 +162,21 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// A stopped turn is recorded once its held post is sent or dropped (T10).
-    pub(super) fn close_asked_turn(&mut self, turn: &TurnRow, post: &PostRow) -> Answer<()> {
-        if turn.state != TurnState::Asked || !matches!(post.state, PostState::Sent | PostState::Dropped) {
+    /// A stopped turn is recorded once nothing of it is open any more: what it asked about is sent or dropped, and no other post of it
+    /// is on its way (T10).
+    pub(super) fn close_asked_turn(&mut self, turn: &TurnRow) -> Answer<()> {
+        if turn.state != TurnState::Asked {
+            return Ok(());
+        }
+        let posts = self.tx.posts(&PostFilter { turn: Some(turn.id), ..PostFilter::default() })?;
+        // What stands under another gate than the turn's own is what it stopped on.
+        let asked = |post: &&PostRow| post.gate != turn.gate;
+        let open = |post: &PostRow| match post.state {
+            PostState::Held | PostState::Queued | PostState::Sending => true,
+            PostState::Failed => post.maybe_posted || post.gate != turn.gate,
+            PostState::Sent | PostState::Dropped => false,
+        };
+        if posts.iter().any(open) {
             return Ok(());
         }
         let next = match turn.state.step(TurnEvent::Record) {
@@ -174,7 +186,8 @@ impl Cx<'_> {
                 return Ok(());
             }
         };
-        let verdict = if post.state == PostState::Sent { "published" } else { "nothing" };
+        let published = posts.iter().filter(asked).any(|post| post.state == PostState::Sent);
+        let verdict = if published { "published" } else { "nothing" };
         // A post that the daemon had to ask about may come before any record of the agent's.
         let record = turn.record.clone().unwrap_or_else(|| json!({ "verdict": verdict, "summary": "settled by the person" }));
         let change = TurnChange { cause: None, verdict: Some(verdict), record: Some(&record), now: self.now };
@@ -218,7 +231,7 @@ impl Cx<'_> {
             self.consequence_ran(row, "nothing is published")?;
             if let Some(id) = dropped.turn {
                 let turn = self.a_turn(id)?;
-                self.close_asked_turn(&turn, &dropped)?;
+                self.close_asked_turn(&turn)?;
             }
         }
         self.end_task_of(row, row.gate.status)
@@ -258,6 +271,12 @@ impl Cx<'_> {
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
         let now = self.now;
+        // One whose outcome was ever unknown is looked for first, also when look-ups did not show it then (K11).
+        let doubted = |attempt: &wloop_store::AttemptRow| {
+            attempt.ended.as_ref().is_some_and(|(_, result)| result == "doubt" || result == "lost")
+        };
+        let doubtful = post.maybe_posted || self.tx.attempts(id)?.iter().any(doubted);
+        let post = PostRow { maybe_posted: doubtful, ..post };
         let row = self.step_post(&post, PostEvent::Retry, |row| {
             row.cause = String::new();
             row.look_ups = 0;
@@ -269,24 +288,30 @@ impl Cx<'_> {
         self.event(NewEvent { data: json!({ "as": "sent again" }), ..self.of_post(&row, EventKind::PostSettled, Actor::PERSON) })
     }
 
-    /// The person drops a failed post (O4); a stopped turn of it is recorded with nothing published.
+    /// A post that does not go by the person's word (O4).
+    pub(super) fn drop_post(&mut self, post: &PostRow, reason: Option<&str>) -> Answer<PostRow> {
+        let row = self.step_post(post, PostEvent::Drop, |row| row.next_at = None)?;
+        let data = json!({ "as": "dropped", "reason": reason });
+        self.event(NewEvent { data, ..self.of_post(&row, EventKind::PostSettled, Actor::PERSON) })?;
+        Ok(row)
+    }
+
+    /// The person drops a failed or waiting post (O4); a stopped turn of it is recorded with nothing published.
     pub(super) fn discard_post(&mut self, id: PostId, reason: Option<&str>) -> Answer<()> {
         let post = self.a_post(id)?;
-        if post.state != PostState::Failed {
+        if !matches!(post.state, PostState::Failed | PostState::Queued) {
             let words = format!(
-                "post `{}` is {}; only a failed one is dropped here, a held one through its gate `{}`",
+                "post `{}` is {}; only a failed or a waiting one is dropped here, a held one through its gate `{}`",
                 &id.to_string()[..6],
                 post.state,
                 &post.gate.to_string()[..6]
             );
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
-        let row = self.step_post(&post, PostEvent::Drop, |_| {})?;
-        let data = json!({ "as": "dropped", "reason": reason });
-        self.event(NewEvent { data, ..self.of_post(&row, EventKind::PostSettled, Actor::PERSON) })?;
+        let row = self.drop_post(&post, reason)?;
         if let Some(turn) = row.turn {
             let turn = self.a_turn(turn)?;
-            self.close_asked_turn(&turn, &row)?;
+            self.close_asked_turn(&turn)?;
         }
         Ok(())
     }

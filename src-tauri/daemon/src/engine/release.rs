@@ -19,6 +19,9 @@ use crate::refusal::{Answer, Refusal, RefusalKind};
 /// How long a released round rests when something it needs is missing.
 const REST: SignedDuration = SignedDuration::from_secs(60);
 
+/// How long a round rests that found every agent busy.
+const SLOT: SignedDuration = SignedDuration::from_secs(2);
+
 /// What a released round needs before its turn's row is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReleaseOrder {
@@ -108,6 +111,10 @@ impl Cx<'_> {
             self.defer_item(item, &format!("the workflow `{}` does not load", item.workflow), REST)?;
             return Ok(false);
         };
+        if !rules.acts(workflow) && !by_person {
+            self.leave_plan(item, "its workflow does not act any more")?;
+            return Ok(false);
+        }
         let wanted = self.wants(workflow, seen);
         let moved = seen.detail.summary.head != item.head;
         match wanted {
@@ -134,6 +141,10 @@ impl Cx<'_> {
         let Some(seen) = self.seen(&item.unit)? else { return Ok(()) };
         if seen.detail.summary.head != prepared.head || !self.still_due(&item, &seen)? {
             return Ok(());
+        }
+        let most = usize::try_from(self.rules.config.agents_max_running).unwrap_or(usize::MAX);
+        if self.tx.running_turns()?.len() >= most {
+            return self.defer_item(&item, "as many agents run as `agents.max_running` allows", SLOT);
         }
         let Some(intent) = self.rules.profile.intents.get(&item.intent) else { return Ok(()) };
         let gate = self.gate(item.gate)?;
@@ -169,7 +180,7 @@ impl Cx<'_> {
             merge_base: Some(prepared.merge_base.clone()),
             covered: covered(&seen),
             guidance: (!guidance.is_empty()).then_some(guidance),
-            workspace: Some(prepared.folder.clone()),
+            workspace: Some(prepared.folder),
             generation: self.generation,
             claimed: false,
             process: None,
@@ -200,8 +211,18 @@ impl Cx<'_> {
             turn: Some(turn.id),
             data: json!({ "stage": turn.stage, "head": turn.head, "agent": turn.agent }),
             actor: if item.by_hand { Actor::PERSON } else { Actor::Workflow(item.workflow.clone()) },
-            ..event(EventKind::TurnStarting, turn.intent.clone())
+            ..event(EventKind::TurnStarting, turn.intent)
         })
+    }
+
+    /// At a start, a released round that rested because something was missing is looked at anew: it may have been mended.
+    pub(super) fn wake_released(&mut self) -> Answer<()> {
+        for item in self.tx.items_in(ItemState::Released)? {
+            if item.try_after > self.now {
+                self.tx.set_item(item.id, item.state, item.state, None, Some(self.now), self.now)?;
+            }
+        }
+        Ok(())
     }
 
     /// A round that the person asks for: a pending one of the unit is run now, else a gate is written that they have approved (G19).

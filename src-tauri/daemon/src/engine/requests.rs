@@ -6,6 +6,8 @@ use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::Reason;
 use wloop_core::id::{GateId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
+use wloop_core::post::PostState;
+use wloop_store::PostFilter;
 use wloop_store::rows::{GateRow, NewEvent};
 
 use super::{Cx, Reply, event};
@@ -159,10 +161,18 @@ impl Cx<'_> {
     fn dismiss_plan(&mut self, unit: &UnitRef) -> Answer<Reply> {
         let label = self.label(unit)?;
         let gates = self.open_plan_gates(unit)?;
-        if gates.is_empty() {
+        let mut resolved = Vec::new();
+        // A released round that has not become a turn, because something it needs is missing, can be taken back.
+        for item in self.tx.pending_items_of(unit)? {
+            if item.state == ItemState::Released {
+                self.leave_plan(&item, "you took it back")?;
+                self.tx.put_handled(&item.unit, &item.workflow, &item.key, "skipped", self.now)?;
+                resolved.push(item.gate);
+            }
+        }
+        if gates.is_empty() && resolved.is_empty() {
             return Err(self.nothing_waits(unit, &label)?);
         }
-        let mut resolved = Vec::new();
         for gate in gates {
             self.resolve(&gate, "skip", None, &Actor::PERSON)?;
             resolved.push(gate.gate.id);
@@ -226,6 +236,11 @@ impl Cx<'_> {
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
         self.tx.set_turn_cancel(id, "cancelled by you")?;
+        // What it asked to post and has not gone yet does not go any more (RUN-13).
+        let posts = self.tx.posts(&PostFilter { turn: Some(id), state: Some(PostState::Queued), ..PostFilter::default() })?;
+        for post in posts {
+            self.drop_post(&post, Some("its turn was cancelled"))?;
+        }
         Ok(Reply::Turn(id))
     }
 

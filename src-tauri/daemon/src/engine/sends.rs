@@ -37,7 +37,9 @@ impl Cx<'_> {
             Err(fault) => {
                 let until = match &fault {
                     ReadFault::Wait { until, .. } => *until,
-                    _ => after(self.now, REST),
+                    ReadFault::SignedOut(_) | ReadFault::NotFound(_) | ReadFault::Unreachable(_) | ReadFault::Unusable(_) => {
+                        after(self.now, REST)
+                    }
                 };
                 let mut waits = post.clone();
                 waits.next_at = Some(until);
@@ -49,8 +51,12 @@ impl Cx<'_> {
         if seen.head != post.head {
             return self.head_moved(&post, seen.head);
         }
-        let Some(viewer) = self.viewer()? else { return Ok(Reply::NotNow) };
-        let Some(pull) = self.tx.pull(&post.unit)? else { return Ok(Reply::NotNow) };
+        let (Some(viewer), Some(pull)) = (self.viewer()?, self.tx.pull(&post.unit)?) else {
+            let mut waits = post.clone();
+            waits.next_at = Some(after(self.now, REST));
+            self.tx.update_post(id, PostState::Queued, &waits)?;
+            return Ok(Reply::NotNow);
+        };
         let (shape, text, moved) = match post.shape.clone() {
             Shape::Review { event, comments } => {
                 let placed = place(comments, &seen.files);
@@ -186,6 +192,15 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// A post's outcome is not to be had any more, although its call ended in this daemon: it is in doubt.
+    pub(super) fn lose_post(&mut self, id: PostId) -> Answer<()> {
+        let post = self.a_post(id)?;
+        if let Some(attempt) = self.tx.open_attempt(id)? {
+            self.tx.end_attempt(id, attempt.n, "lost", "the outcome could not be written", self.now)?;
+        }
+        if post.state == PostState::Sending { self.doubt(&post, "the outcome could not be written", LOOK_UPS[0]) } else { Ok(()) }
+    }
+
     /// Calls that an earlier daemon made and whose answers nobody waits for any more: each becomes a look-up (K6, K7).
     pub(super) fn settle_lost_calls(&mut self) -> Answer<()> {
         for post in self.tx.posts_in(PostState::Sending)? {
@@ -206,7 +221,12 @@ impl Cx<'_> {
         let due = post.state == PostState::Sending
             && post.next_at.is_some_and(|at| at <= self.now)
             && self.tx.open_attempt(id)?.is_none();
-        let (Some(viewer), Some(pull)) = (self.viewer()?, self.tx.pull(&post.unit)?) else { return Ok(Reply::NotNow) };
+        let (Some(viewer), Some(pull)) = (self.viewer()?, self.tx.pull(&post.unit)?) else {
+            let mut waits = post.clone();
+            waits.next_at = Some(after(self.now, REST));
+            self.tx.update_post(id, post.state, &waits)?;
+            return Ok(Reply::NotNow);
+        };
         if due { Ok(Reply::LookUp(Box::new(self.order(&post, &pull, &viewer.id)?))) } else { Ok(Reply::NotNow) }
     }
 

@@ -28,12 +28,11 @@ impl Cx<'_> {
         if self.tx.session(session)?.is_none() {
             return Err(denied("not_in_turn", "this session is not known; start it through wloop"));
         }
-        let turn = match self.tx.open_turn_of_session(session)? {
-            Some(turn) => turn,
-            None => match self.repeated_record(session, &call)? {
-                Some(reply) => return Ok(reply),
-                None => return Err(denied("not_in_turn", "this session has no open turn")),
-            },
+        let Some(turn) = self.tx.open_turn_of_session(session)? else {
+            return match self.repeated_record(session, &call)? {
+                Some(reply) => Ok(reply),
+                None => Err(denied("not_in_turn", "this session has no open turn")),
+            };
         };
         if turn.cancel_by.is_some() && !matches!(call, ToolCall::TaskRead { .. }) {
             return Err(denied("turn_state", "the turn is being cancelled; nothing more is written for it"));
@@ -109,7 +108,7 @@ impl Cx<'_> {
                 return Err(denied("invalid", "this `key` was used for another call; give each call its own"));
             }
             if let Some(post) = before.post {
-                return Ok(Reply::ToolWaits(post));
+                return Ok(Reply::ToolWaits { post, repeated: true });
             }
         }
         let posts = self.tx.posts(&PostFilter { turn: Some(turn.id), ..PostFilter::default() })?;
@@ -122,16 +121,18 @@ impl Cx<'_> {
         let Some(shape) = wish.into_shape(first_comment) else {
             return Err(denied("not_found", "there is no such review thread on the pull request"));
         };
-        let view = self.turn_view(turn, &posts)?;
+        let head = head.unwrap_or_else(|| turn.head.clone());
+        // One that failed for certain on another head is not what is asked for now (GH-PUB-17).
+        let for_this_head = |p: &PostRow| p.state != PostState::Failed || p.maybe_posted || p.head == head;
+        let view = self.turn_view(turn, &posts.into_iter().filter(for_this_head).collect::<Vec<_>>())?;
         let asked = Asked { unit: &turn.unit, shape: &shape, text };
         let allowed = publish::allowed(Some(&view), &asked).map_err(|d| {
             Refusal::new(RefusalKind::Conflict, format!("{}; {}", d.message, d.hint)).code(d.code.as_str())
         })?;
         if let Allowed::Repeat(post) = allowed {
-            return Ok(Reply::ToolWaits(post));
+            return Ok(Reply::ToolWaits { post, repeated: true });
         }
         refuse_empty(&shape, text).map_err(|fault| denied("invalid", fault.to_string()))?;
-        let head = head.unwrap_or_else(|| turn.head.clone());
         let mine = seen.detail.author.as_ref().is_some_and(|a| a.id == seen.viewer.id);
         let (shape, changed) = match shape {
             Shape::Review { event, comments } => {
@@ -150,7 +151,7 @@ impl Cx<'_> {
             &ToolCallRow { turn: turn.id, tool: "github_post".to_owned(), key, arguments: hash, post: Some(post.id), answer: None },
             self.now,
         )?;
-        Ok(Reply::ToolWaits(post.id))
+        Ok(Reply::ToolWaits { post: post.id, repeated: false })
     }
 
     /// What decides whether a turn may write.
@@ -223,11 +224,18 @@ impl Cx<'_> {
             return Err(denied("turn_state", format!("the turn is {}", turn.state)));
         }
         self.check_record(turn, &object)?;
+        let posts = self.tx.posts(&PostFilter { turn: Some(turn.id), ..PostFilter::default() })?;
+        if posts.iter().any(|p| matches!(p.state, PostState::Queued | PostState::Sending)) {
+            return Err(denied("unavailable", "a post of this turn is still on its way; call `record` again in a moment"));
+        }
+        let stands = |p: &PostRow| p.shape.name() == "review" && (p.maybe_posted || p.state == PostState::Sent);
+        if verdict == "asked" && posts.iter().any(stands) {
+            return Err(denied("already", "this turn has published its review, so it cannot ask about one; record `published`"));
+        }
         match verdict {
             "asked" => self.record_asked(turn, summary, object),
             "published" => {
-                let posts = self.tx.posts(&PostFilter { turn: Some(turn.id), state: Some(PostState::Sent), ..PostFilter::default() })?;
-                if posts.is_empty() {
+                if !posts.iter().any(|p| p.state == PostState::Sent) {
                     return Err(denied("invalid", "`verdict`: nothing of this turn was published; publish first, or record `nothing`"));
                 }
                 self.record_ended(turn, verdict, object)

@@ -220,9 +220,10 @@ impl Cx<'_> {
             if turn.generation == self.generation {
                 continue;
             }
-            let cause = match turn.state {
-                TurnState::Starting => "interrupted: the daemon stopped before the prompt was given",
-                _ => "interrupted: the daemon stopped while it ran",
+            let cause = if turn.state == TurnState::Starting {
+                "interrupted: the daemon stopped before the prompt was given"
+            } else {
+                "interrupted: the daemon stopped while it ran"
             };
             if self.step_turn(&turn, TurnEvent::Fail, EventKind::TurnFailed, cause)? {
                 self.after_end(&turn)?;

@@ -11,8 +11,9 @@ use crate::edge::crash_point;
 use crate::engine::Reply;
 use crate::input::{Done, Input, Seen, Starting};
 
-/// The first and the longest wait after a failure before any byte was sent (GH-PUB-06).
-const WAITS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
+/// The first wait after a failure before any byte was sent (GH-PUB-06), and how long the same attempt goes on in all: after that the
+/// post waits in the queue, and the pull request is looked at anew before it goes.
+const WAITS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
 /// Sends one queued post.
 pub(super) async fn send(outside: &Outside, id: PostId) {
@@ -34,22 +35,30 @@ pub(super) async fn send(outside: &Outside, id: PostId) {
     };
     crash_point!("K6");
     let mut wait = WAITS.0;
+    let mut waited = Duration::ZERO;
     let outcome = loop {
         match provider.publish(&order).await {
             // Nothing left this machine: the same sender tries again, and a drain leaves the rest to the next start.
-            SendOutcome::NotReached { why } if !outside.draining.is_cancelled() => {
+            SendOutcome::NotReached { why } if !outside.draining.is_cancelled() && waited < WAITS.1 => {
                 tracing::info!(post = %id, why, "github was not reached; trying again");
                 tokio::select! {
                     () = tokio::time::sleep(wait) => {}
                     () = outside.draining.cancelled() => break SendOutcome::NotReached { why },
                 }
-                wait = (wait * 2).min(WAITS.1);
+                waited += wait;
+                wait *= 2;
             }
-            outcome => break outcome,
+            outcome @ (SendOutcome::Sent(_)
+            | SendOutcome::Refused { .. }
+            | SendOutcome::Wait { .. }
+            | SendOutcome::NotReached { .. }
+            | SendOutcome::Doubt { .. }) => break outcome,
         }
     };
     crash_point!("K7");
-    record(outside, Done::Sent { post: id, outcome }).await;
+    if !record(outside, Done::Sent { post: id, outcome }).await {
+        record(outside, Done::Lost(id)).await;
+    }
 }
 
 /// The pull request right before a post: its head, and for comments on lines its files.

@@ -182,32 +182,32 @@ async fn follow(outside: &Outside, order: &StartOrder, cancel: CancellationToken
     }
     crash_point!("K17");
     let (events_tx, mut events) = mpsc::channel(64);
-    let mut run = Box::pin(spawned.run(events_tx, cancel));
-    let mut ended: Option<RunEnd> = None;
+    // In a task of its own: its limits hold also while the ledger does not take what is told of it. The drop of this future ends it.
+    let run = AbortOnDrop(tokio::spawn(spawned.run(events_tx, cancel)));
     // The events are told in order, and the end only after all of them.
-    loop {
-        tokio::select! {
-            biased;
-            event = events.recv() => match event {
-                Some(RunEvent::PromptGiven) => {
-                    crash_point!("K17b");
-                    tell(outside, turn, AgentEvent::PromptGiven).await;
-                }
-                Some(RunEvent::FirstLine) => tell(outside, turn, AgentEvent::TookUp).await,
-                Some(RunEvent::AgentSession(remote)) => tell(outside, turn, AgentEvent::Conversation(remote)).await,
-                Some(RunEvent::Reported(_)) => {}
-                None if ended.is_some() => break,
-                None => {
-                    ended = Some((&mut run).await);
-                    break;
-                }
-            },
-            end = &mut run, if ended.is_none() => ended = Some(end),
+    while let Some(event) = events.recv().await {
+        match event {
+            RunEvent::PromptGiven => {
+                crash_point!("K17b");
+                tell(outside, turn, AgentEvent::PromptGiven).await;
+            }
+            RunEvent::FirstLine => tell(outside, turn, AgentEvent::TookUp).await,
+            RunEvent::AgentSession(remote) => tell(outside, turn, AgentEvent::Conversation(remote)).await,
+            RunEvent::Reported(_) => {}
         }
     }
-    match ended {
-        Some(end) => verdict(outside, turn, &end),
-        None => TurnEnd::Badly("the run was lost".to_owned()),
+    let mut run = run;
+    match (&mut run.0).await {
+        Ok(end) => verdict(outside, turn, &end),
+        Err(fault) => TurnEnd::Badly(format!("the run was lost: {fault}")),
+    }
+}
+
+struct AbortOnDrop(tokio::task::JoinHandle<RunEnd>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

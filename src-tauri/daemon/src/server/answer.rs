@@ -94,16 +94,38 @@ pub(crate) async fn guard(ConnectInfo(peer): ConnectInfo<Peer>, request: Request
     if host != wloop_api::operation::HOST && host != "localhost" {
         return forbid("the `Host` must be `wloop`");
     }
-    next.run(request).await
+    let asked = format!("{} {}", request.method(), request.uri().path());
+    as_problem(next.run(request).await, &asked).await
+}
+
+/// What the framework itself refused, such as a method that a route does not have, as a problem like every other.
+async fn as_problem(response: Response, asked: &str) -> Response {
+    let status = response.status();
+    let is_problem = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == CONTENT_TYPE);
+    if is_problem || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let allow = response.headers().get(header::ALLOW).cloned();
+    let said = axum::body::to_bytes(response.into_body(), 1024).await.unwrap_or_default();
+    let said = String::from_utf8_lossy(&said).trim().to_owned();
+    let why = match status {
+        StatusCode::METHOD_NOT_ALLOWED => "this route has no such method; `GET /api/openapi.json` lists what there is".to_owned(),
+        _ if said.is_empty() => format!("the request is refused ({status})"),
+        _ => said,
+    };
+    let mut failure = Failure::new(RefusalKind::Invalid, format!("`{asked}`: {why}"));
+    failure.0.status = status.as_u16();
+    let mut answer = failure.into_response();
+    if let Some(allow) = allow {
+        answer.headers_mut().insert(header::ALLOW, allow);
+    }
+    answer
 }
 
 /// Who calls.
 pub(crate) fn caller(shared: &Shared, peer: Peer, headers: &HeaderMap) -> Result<Caller, Failure> {
-    let header = match headers.get(wloop_api::operation::SESSION_HEADER) {
-        None => None,
-        // A header that is no text names no session, and so nobody the daemon knows.
-        Some(value) => Some(value.to_str().unwrap_or("?").to_owned()),
-    };
+    // A header that is no text names no session, and so nobody the daemon knows.
+    let header = headers.get(wloop_api::operation::SESSION_HEADER).map(|value| value.to_str().unwrap_or("?").to_owned());
     let own = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
     Ok(shared.outside.hub.read(|reads| identify(reads, peer.pid, header.as_deref(), own, &kin_of))?)
 }

@@ -13,6 +13,7 @@ use wloop_agents::tools::check_arguments;
 use wloop_api::operation as op;
 use wloop_api::types as api;
 use wloop_core::gate::{GateKind, GateStatus};
+use wloop_core::github::ReadFault;
 use wloop_core::id::{GateId, PostId, SessionId, TaskId, TurnId, UnitRef};
 use wloop_core::post::PostState;
 use wloop_core::turn::TurnState;
@@ -202,9 +203,8 @@ async fn decide_plan(
             return Err(Failure::new(RefusalKind::Invalid, "`dismiss` takes no `guidance`").field("guidance"));
         }
     };
-    let (gates, guidance_kept) = match ask(&shared, caller, request).await? {
-        Reply::Plan { gates, guidance_kept } => (gates, guidance_kept),
-        _ => (Vec::new(), false),
+    let Reply::Plan { gates, guidance_kept } = ask(&shared, caller, request).await? else {
+        return Err(Failure::new(RefusalKind::Unavailable, "the plan could not be decided; try again in a moment"));
     };
     let gates = shared.outside.hub.read(|reads| {
         let rows = gates.iter().filter_map(|gate| reads.gate(*gate).transpose()).collect::<Result<Vec<_>, _>>()?;
@@ -264,6 +264,13 @@ async fn start_turn(
         ask(&shared, caller, request).await?;
         return Err(Failure::new(RefusalKind::Forbidden, "this caller starts no round"));
     }
+    // A person who asks for a round also asks for another try of a token that was refused (GH-SYNC-43).
+    let signed_out = shared.outside.hub.read(|reads| reads.provider("github"))?.is_some_and(|row| row.signed_out);
+    if let (true, Some(provider)) = (signed_out, &shared.outside.provider) {
+        provider.try_again();
+        let again = shared.outside.hub.ask(Input::Observed(Observation::TryAgain)).await;
+        again.map_err(|error| Failure::of(&shared, error))?;
+    }
     let unit = match find_unit(&shared, &wanted.unit)? {
         Found::Known(unit) => unit,
         Found::Unknown(which) => read_unit(&shared, which, &wanted.unit).await?,
@@ -279,10 +286,10 @@ async fn start_turn(
         let unit = read_unit(&shared, DetailRef::ById(unit.key().to_owned()), &wanted.unit).await?;
         reply = ask(&shared, caller, request(unit)).await?;
     }
-    match reply {
-        Reply::Round { gate } => Ok(Json(api::PlanAnswer { gates: vec![the_gate(&shared, gate)?.0], guidance_kept: false })),
-        _ => Err(Failure::new(RefusalKind::Unavailable, format!("`{}` could not be read; try again in a moment", wanted.unit))),
-    }
+    let Reply::Round { gate } = reply else {
+        return Err(Failure::new(RefusalKind::Unavailable, format!("`{}` could not be read; try again in a moment", wanted.unit)));
+    };
+    Ok(Json(api::PlanAnswer { gates: vec![the_gate(&shared, gate)?.0], guidance_kept: false }))
 }
 
 /// Reads a pull request that the person named and hands it in.
@@ -291,10 +298,12 @@ async fn read_unit(shared: &Shared, which: DetailRef, text: &str) -> Result<Unit
         return Err(Failure::new(RefusalKind::Unavailable, "no token is set; set `plugins.github.token` in `config.toml`"));
     };
     let detail = provider.detail(&which).await.map_err(|fault| match fault {
-        wloop_core::github::ReadFault::NotFound(why) => {
+        ReadFault::NotFound(why) => {
             Failure::new(RefusalKind::NotFound, format!("`{text}` is not there, or the token may not see it: {why}")).field("unit")
         }
-        fault => Failure::new(RefusalKind::Unavailable, fault.to_string()),
+        fault @ (ReadFault::SignedOut(_) | ReadFault::Wait { .. } | ReadFault::Unreachable(_) | ReadFault::Unusable(_)) => {
+            Failure::new(RefusalKind::Unavailable, fault.to_string())
+        }
     })?;
     let unit = UnitRef::github(&detail.summary.id);
     let seen = shared.outside.hub.ask(Input::Observed(Observation::Asked(Box::new(detail)))).await;
@@ -408,7 +417,13 @@ async fn call_tool(
     let reply = shared.outside.hub.ask(Input::Request { caller, request: Request::Tool { session, call, arguments } }).await;
     let answer = match reply {
         Ok(Reply::Tool(value)) => api::ToolAnswer::Done(value),
-        Ok(Reply::ToolWaits(post)) => tool::settled(&shared.outside, post, Duration::from_secs(150)).await?,
+        Ok(Reply::ToolWaits { post, repeated }) => {
+            let mut answer = tool::settled(&shared.outside, post, Duration::from_secs(150)).await?;
+            if let (api::ToolAnswer::Done(value), true) = (&mut answer, repeated) {
+                value["repeated"] = true.into();
+            }
+            answer
+        }
         Ok(_) => tool::refused(Refusal::new(RefusalKind::Unavailable, "the call came to nothing; call again").code("unavailable")),
         Err(EngineError::Refused(refusal)) => tool::refused(refusal),
         Err(EngineError::Store(fault)) => return Err(fault.into()),
@@ -419,6 +434,10 @@ async fn call_tool(
 /// A body as JSON; an empty one is an empty object.
 fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
+    // A list would be taken for an object's fields in their order.
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err(Failure::new(RefusalKind::Invalid, "the body is not right: it must be one JSON object"));
+    }
     serde_json::from_slice(body).map_err(|fault| {
         let words = fault.to_string();
         let field = words.split('`').nth(1).unwrap_or_default().to_owned();

@@ -112,7 +112,6 @@ CREATE INDEX gate_open ON gate (deadline) WHERE status = 'open';
 CREATE INDEX gate_due ON gate (consequence) WHERE consequence IN ('due', 'started', 'failed', 'unknown');
 CREATE INDEX gate_by_unit ON gate (unit);
 CREATE INDEX gate_by_task ON gate (task);
-CREATE UNIQUE INDEX one_open_post_gate_of_a_turn ON gate (turn) WHERE status = 'open' AND kind = 'post';
 CREATE TRIGGER gate_stays_closed
 BEFORE UPDATE OF status, closed_intent, closed_actor, closed_ref, closed_via, closed_text, closed_reason, closed_at ON gate
 WHEN OLD.status <> 'open' BEGIN SELECT RAISE(ABORT, 'a closed gate never changes'); END;

@@ -90,7 +90,7 @@ fn gates_are_listed_counted_and_due() {
     assert_eq!(read.open_gates_by_kind().unwrap().into_iter().collect::<Vec<_>>(), [(GateKind::Plan, 2), (GateKind::Trust, 1)]);
     assert_eq!(read.gates_with_consequence(Consequence::Ran).unwrap().len(), 3);
     assert_eq!(read.open_gates_of_task(id(9)).unwrap(), 1);
-    home.write(|tx| tx.set_gate_deadline(id(52), at(50))).unwrap();
+    home.write(|tx| tx.set_gate_deadline(id(52), Some(at(50)))).unwrap();
     assert_eq!(home.store.read().next_deadline().unwrap(), Some((at(50), id(52))));
 }
 

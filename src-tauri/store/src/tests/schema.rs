@@ -27,7 +27,7 @@ fn a_closed_gate_never_changes() {
     home.write(|tx| tx.insert_gate(&row)).unwrap();
     home.write(|tx| tx.close_gate(id(50), &taken)).unwrap();
     conflict(home.write(|tx| tx.close_gate(id(50), &late)));
-    conflict(home.write(|tx| tx.set_gate_deadline(id(50), at(60))));
+    conflict(home.write(|tx| tx.set_gate_deadline(id(50), Some(at(60)))));
     for change in ["status = 'rejected'", "status = 'open', closed_at = NULL", "closed_intent = 'no'", "closed_reason = 'x'"] {
         home.refuses_sql("never changes", &format!("UPDATE gate SET {change} WHERE id LIKE '000032%'"));
     }
@@ -99,13 +99,33 @@ fn a_resolution_leaves_its_consequence_due_and_it_runs_once() {
 }
 
 #[test]
-fn a_turn_has_one_open_post_gate() {
+fn one_row_that_fails_takes_back_its_own_part_alone() {
     let mut home = Home::with_turns();
-    let row = |n| GateRow { turn: Some(id(1)), ..gate_row(n, GateKind::Post) };
-    home.write(|tx| tx.insert_gate(&row(50))).unwrap();
-    home.refuses("UNIQUE", |tx| tx.insert_gate(&row(51)));
-    home.write(|tx| tx.close_gate(id(50), &closed(&row(50), GateStatus::Superseded, Actor::Daemon))).unwrap();
-    home.write(|tx| tx.insert_gate(&row(51))).unwrap();
+    let row = gate_row(50, GateKind::Post);
+    home.write(|tx| {
+        tx.insert_gate(&row)?;
+        let failed: Result<(), StoreError> = tx.sheltered(|| {
+            tx.insert_gate(&gate_row(51, GateKind::Post))?;
+            tx.insert_gate(&row)
+        });
+        assert!(matches!(failed, Err(StoreError::Refused { .. })), "{failed:?}");
+        Ok(())
+    })
+    .unwrap();
+    let reads = home.store.read();
+    assert!(reads.gate(id(50)).unwrap().is_some() && reads.gate(id(51)).unwrap().is_none());
+}
+
+#[test]
+fn a_clock_set_back_takes_every_future_time_along() {
+    // WIN-19
+    let mut home = Home::with_turns();
+    let mut row = gate_row(50, GateKind::Plan);
+    row.gate.deadline = Some(at(5000));
+    home.write(|tx| tx.insert_gate(&row)).unwrap();
+    home.write(|tx| tx.move_times_back(jiff::SignedDuration::from_secs(4000))).unwrap();
+    let moved = home.store.read().gate(id(50)).unwrap().unwrap();
+    assert_eq!(moved.gate.deadline, Some(at(1000)));
 }
 
 #[test]

@@ -118,9 +118,9 @@ impl Writes<'_> {
     }
 
     /// Moves the end of an open gate's window.
-    pub fn set_gate_deadline(&self, id: GateId, deadline: Timestamp) -> Result<(), StoreError> {
+    pub fn set_gate_deadline(&self, id: GateId, deadline: Option<Timestamp>) -> Result<(), StoreError> {
         let sql = "UPDATE gate SET deadline = ?2 WHERE id = ?1 AND status = 'open'";
-        self.set("gate", id, sql, params![text(id), ms(deadline)])
+        self.set("gate", id, sql, params![text(id), deadline.map(ms)])
     }
 
     /// Puts a gate on a task (GATE-30, GATE-32).

@@ -124,7 +124,11 @@ impl View<'_> {
             return Err("skipped".to_owned());
         }
         if self.book.handled.contains(&key) {
-            return Err("already reviewed".to_owned());
+            // A round that did not come to its end is never shown as a review (GH-FACT-29).
+            return Err(match &self.book.last_failure {
+                Some(why) => format!("its round ended without a review: {why}"),
+                None => "already reviewed".to_owned(),
+            });
         }
         Ok(())
     }

@@ -1,0 +1,658 @@
+//! The API on the socket: what it answers is what its description says, in many states; who may reach it at all; how it refuses;
+//! and the record, which every client follows.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use wloop_api::client::{Client, ClientError, UnitFilter};
+use wloop_api::operation::{self, Method, Operation};
+use wloop_api::types::{Discard, Event, PlanAction, PlanRequest, Resolve, TurnRequest};
+use wloop_core::id::GateId;
+use wloop_tests::raw::{RawAnswer, RawRequest};
+use wloop_tests::{ME, Stage, refused, until};
+use wloop_world::{Fault, FaultKind};
+
+const PUPPET: &str = env!("CARGO_BIN_EXE_wloop-puppet");
+
+fn socket(stage: &Stage) -> PathBuf {
+    stage.home().join("run/wloop.sock")
+}
+
+fn ask(stage: &Stage, request: &RawRequest) -> RawAnswer {
+    request.send(&socket(stage)).unwrap()
+}
+
+fn get(stage: &Stage, target: &str) -> RawAnswer {
+    ask(stage, &RawRequest::get(target))
+}
+
+fn post(stage: &Stage, target: &str, body: &Value) -> RawAnswer {
+    ask(stage, &RawRequest::post(target, body))
+}
+
+/// The API's description, its schemas made strict: what it does not name is a fault.
+struct Description {
+    whole: Value,
+    components: Value,
+}
+
+impl Description {
+    async fn of(stage: &Stage) -> Self {
+        let whole = stage.client().openapi().await.unwrap();
+        let mut components = whole["components"].clone();
+        strict(&mut components);
+        Self { whole, components }
+    }
+
+    fn check(&self, schema: &Value, answer: &Value, what: &str) {
+        let mut whole = schema.clone();
+        whole["components"] = self.components.clone();
+        let validator = jsonschema::validator_for(&whole).unwrap();
+        let faults: Vec<String> = validator.iter_errors(answer).map(|f| format!("{}: {f}", f.instance_path())).collect();
+        assert!(faults.is_empty(), "{what}: {faults:#?} in {answer:#}");
+    }
+
+    fn check_answer(&self, operation: &Operation, answer: &Value) {
+        let schema = &self.whole["paths"][operation.path][method(operation)]["responses"]["200"]["content"]["application/json"]["schema"];
+        assert!(schema.is_object(), "{} has a schema", operation.name);
+        self.check(schema, answer, operation.name);
+    }
+
+    /// A refusal as API and RFC 9457 want it.
+    fn check_problem(&self, answer: &RawAnswer, status: u16, what: &str) -> String {
+        assert_eq!(answer.status, status, "{what}: {:?}", answer.body);
+        assert_eq!(answer.header("content-type"), "application/problem+json", "{what}: {:?}", answer.body);
+        self.check(&json!({ "$ref": "#/components/schemas/Problem" }), &answer.body, what);
+        assert_eq!(answer.body["status"], status, "{what}");
+        for key in ["type", "title", "detail"] {
+            assert!(answer.body[key].as_str().is_some_and(|t| !t.trim().is_empty()), "{what} has a {key}: {}", answer.body);
+        }
+        answer.body["detail"].as_str().unwrap().to_owned()
+    }
+}
+
+fn method(operation: &Operation) -> &'static str {
+    match operation.method {
+        Method::Get => "get",
+        Method::Post => "post",
+    }
+}
+
+fn strict(schema: &mut Value) {
+    if let Value::Object(map) = schema {
+        if map.get("type") == Some(&json!("object")) && map.contains_key("properties") {
+            map.entry("additionalProperties").or_insert(json!(false));
+        }
+        map.values_mut().for_each(strict);
+    } else if let Value::Array(list) = schema {
+        list.iter_mut().for_each(strict);
+    }
+}
+
+/// Every read of the API, each object of each list by itself too, against the description.
+async fn check_reads(stage: &Stage, description: &Description) -> BTreeSet<String> {
+    let mut seen = BTreeSet::new();
+    for (operation, target) in [
+        (&operation::HEALTH, "/healthz"),
+        (&operation::STATUS, "/api/status"),
+        (&operation::GATES, "/api/gates"),
+        (&operation::PLAN, "/api/plan"),
+        (&operation::TURNS, "/api/turns"),
+        (&operation::POSTS, "/api/posts"),
+        (&operation::EVENTS, "/api/events?since=0"),
+    ] {
+        let answer = get(stage, target);
+        assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"), "{target}");
+        description.check_answer(operation, &answer.body);
+        for row in answer.body.as_array().into_iter().flatten() {
+            let state = row["status"].as_str().or(row["state"].as_str()).or(row["kind"].as_str()).unwrap();
+            seen.insert(format!("{target} {state}"));
+            let detail = match target {
+                "/api/gates" => (&operation::GATE, format!("/api/gates/{}", row["id"].as_str().unwrap())),
+                "/api/turns" => (&operation::TURN, format!("/api/turns/{}", row["id"].as_str().unwrap())),
+                _ => continue,
+            };
+            let answer = get(stage, &detail.1);
+            assert_eq!(answer.status, 200);
+            description.check_answer(detail.0, &answer.body);
+        }
+    }
+    seen
+}
+
+#[tokio::test]
+async fn every_answer_is_as_the_description_says_in_every_state() {
+    // API-01, API-02, API-09
+    let mut stage = Stage::new().await;
+    let (honest, risky, planned) = (stage.pull("Guard the sum"), stage.risky_pull("Drop a column"), stage.pull("Left in the plan"));
+    stage.start().await;
+    let description = Description::of(&stage).await;
+    assert_eq!(description.whole["openapi"], "3.1.0");
+    let mut seen = BTreeSet::new();
+
+    let waiting = stage.open_gate("plan", planned).await;
+    assert!(waiting.deadline.is_some() && waiting.closed.is_none());
+    let shown: Vec<_> = waiting.intents.iter().map(|i| (i.name.as_str(), i.label.as_str(), i.takes_text)).collect();
+    assert_eq!(shown, [("skip", "Skip", false), ("run_now", "Run now", false), ("guide", "Guide", true)]);
+    seen.append(&mut check_reads(&stage, &description).await);
+
+    let gate = stage.open_gate("plan", risky).await;
+    let guided = post(&stage, &format!("/api/gates/{}/guide", gate.id), &json!({ "text": "Look at the column first" }));
+    assert_eq!(guided.status, 200);
+    description.check_answer(&operation::RESOLVE_GATE, &guided.body);
+    assert_eq!(guided.body["closed"]["text"], "Look at the column first");
+    let held = stage.open_gate("post", risky).await;
+    assert!(held.post.is_some(), "the complete post is with its gate");
+    seen.append(&mut check_reads(&stage, &description).await);
+    let published = post(&stage, &format!("/api/gates/{}/publish", held.id), &json!({ "draft_text": "Please keep the column." }));
+    assert_eq!(published.status, 200);
+    description.check_answer(&operation::RESOLVE_GATE, &published.body);
+    stage.post(risky, &["sent"]).await;
+
+    let refusal = json!({ "message": "Validation Failed" });
+    stage.world.push_fault(Fault::new("POST", "/repos/*/*/pulls/*/reviews", FaultKind::Status(422, refusal)));
+    let applied = post(&stage, "/api/plan", &json!({ "unit": stage.unit(honest), "action": "apply" }));
+    assert_eq!(applied.status, 200);
+    description.check_answer(&operation::DECIDE_PLAN, &applied.body);
+    let failed = stage.post(honest, &["failed"]).await;
+    stage.turn(honest, &["failed"]).await;
+    seen.append(&mut check_reads(&stage, &description).await);
+    let dropped = post(&stage, &format!("/api/posts/{}/discard", failed.id), &json!({ "reason": "not worth it" }));
+    assert_eq!(dropped.status, 200);
+    description.check_answer(&operation::POST_DISCARD, &dropped.body);
+
+    let again = post(&stage, "/api/turns", &json!({ "unit": stage.unit(honest), "intent": "review" }));
+    assert_eq!(again.status, 200, "{:?}", again.body);
+    description.check_answer(&operation::START_TURN, &again.body);
+    stage.turn(honest, &["recorded"]).await;
+    let dismissed = post(&stage, "/api/plan", &json!({ "unit": stage.unit(planned), "action": "dismiss" }));
+    assert_eq!(dismissed.status, 200);
+    description.check_answer(&operation::DECIDE_PLAN, &dismissed.body);
+    seen.append(&mut check_reads(&stage, &description).await);
+
+    for state in [
+        "/api/gates open",
+        "/api/gates approved",
+        "/api/gates answered",
+        "/api/gates rejected",
+        "/api/plan counting_down",
+        "/api/turns asked",
+        "/api/turns failed",
+        "/api/turns recorded",
+        "/api/posts held",
+        "/api/posts sent",
+        "/api/posts failed",
+        "/api/posts dropped",
+    ] {
+        assert!(seen.contains(state), "{state} was looked at; {seen:?}");
+    }
+    // A closed gate says who closed it (API-09).
+    let closed = stage.gate(&waiting.id).await.closed.unwrap();
+    assert_eq!((closed.actor.as_str(), closed.intent.as_deref()), ("person", Some("skip")));
+}
+
+#[tokio::test]
+async fn the_description_holds_every_route_and_stands_by_itself() {
+    // API-01
+    let mut stage = Stage::new().await;
+    stage.start().await;
+    let description = Description::of(&stage).await;
+    let mut names = BTreeSet::new();
+    for operation in operation::ALL {
+        let described = &description.whole["paths"][operation.path][method(operation)];
+        assert!(names.insert(described["operationId"].as_str().unwrap().to_owned()), "{} has an id of its own", operation.name);
+        assert!(described["responses"]["default"]["content"]["application/problem+json"].is_object());
+        let wanted: Vec<&str> = operation.path.split('/').filter(|part| part.starts_with('{')).collect();
+        let parameters = described["parameters"].as_array().unwrap();
+        let in_path: Vec<String> =
+            parameters.iter().filter(|p| p["in"] == "path").map(|p| format!("{{{}}}", p["name"].as_str().unwrap())).collect();
+        assert_eq!(in_path, wanted);
+        assert_eq!(described["requestBody"].is_object(), !operation.request.is_empty());
+        // The route is there: what it says of a made-up id is not that the route is unknown.
+        let target = operation.path.replace("{id}", "ffffffffffffffffffffffffffffffff").replace("{intent}", "run_now").replace("{tool}", "record");
+        let answer = ask(&stage, &RawRequest { method: method(operation).to_uppercase(), target, ..RawRequest::default() });
+        let detail = answer.body["detail"].as_str().unwrap_or_default();
+        assert!(!detail.contains("openapi.json"), "{}: {detail}", operation.name);
+    }
+    let paths: usize = description.whole["paths"].as_object().unwrap().values().map(|p| p.as_object().unwrap().len()).sum();
+    assert_eq!(paths, operation::ALL.len());
+    let text = description.whole.to_string();
+    for reference in text.split("\"$ref\":\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert!(description.whole.pointer(reference).is_some(), "{reference} leads somewhere");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_call_is_answered_with_one_problem_and_changes_nothing() {
+    // API-01, API-02, RES-15, RES-16, RES-18
+    let mut stage = Stage::new().await;
+    let (number, skipped) = (stage.pull("Guard the sum"), stage.pull("Not now"));
+    stage.start().await;
+    let description = Description::of(&stage).await;
+    let (open, closed) = (stage.open_gate("plan", number).await, stage.open_gate("plan", skipped).await);
+    stage.resolve(&closed.id, "skip").await;
+    let before = (stage.events().await, stage.gate(&open.id).await);
+    let unit = stage.unit(number);
+    let gate = |intent: &str| format!("/api/gates/{}/{intent}", open.id);
+    let none = "ffffffffffffffffffffffffffffffff";
+    let cases = [
+        (gate("approve"), json!({}), 422, Some("intent"), "run_now"),
+        (gate("publish"), json!({}), 422, Some("intent"), "skip"),
+        (gate("guide"), json!({}), 422, Some("text"), "text"),
+        (gate("guide"), json!({ "text": "  " }), 422, Some("text"), "text"),
+        (gate("guide"), json!({ "text": "a".repeat(10_001) }), 422, Some("text"), "10001"),
+        (gate("run_now"), json!({ "text": "hello" }), 422, Some("text"), "text"),
+        (gate("run_now"), json!({ "draft_text": "hello" }), 422, Some("draft_text"), "draft_text"),
+        (gate("run_now"), json!({ "txet": "hello" }), 422, Some("txet"), "txet"),
+        (gate("run_now"), json!({ "text": 7 }), 422, None, "body"),
+        (gate("run_now"), json!([]), 422, None, "body"),
+        (format!("/api/gates/{none}/run_now"), json!({}), 404, None, "wloop gates"),
+        ("/api/gates/xyz/run_now".to_owned(), json!({}), 404, Some("id"), "xyz"),
+        ("/api/gates/abc/run_now".to_owned(), json!({}), 404, Some("id"), "4"),
+        (format!("/api/gates/{}/retry", open.id), json!({}), 409, None, "released nothing"),
+        ("/api/plan".to_owned(), json!({}), 422, Some("unit"), "unit"),
+        ("/api/plan".to_owned(), json!({ "unit": unit, "action": "explode" }), 422, None, "explode"),
+        ("/api/plan".to_owned(), json!({ "unit": unit, "action": "guide" }), 422, Some("guidance"), "guidance"),
+        ("/api/plan".to_owned(), json!({ "unit": unit, "action": "dismiss", "guidance": "x" }), 422, Some("guidance"), "guidance"),
+        ("/api/plan".to_owned(), json!({ "unit": "acme/api#999", "action": "apply" }), 404, Some("unit"), "acme/api#999"),
+        ("/api/plan".to_owned(), json!({ "unit": "nonsense", "action": "apply" }), 422, Some("unit"), "nonsense"),
+        ("/api/turns".to_owned(), json!({ "unit": "acme/api#999", "intent": "review" }), 404, Some("unit"), "acme/api#999"),
+        ("/api/turns".to_owned(), json!({ "unit": unit, "intent": "dance" }), 422, Some("intent"), "dance"),
+        (format!("/api/turns/{none}/cancel"), json!({}), 404, None, "wloop turns"),
+        (format!("/api/posts/{none}/retry"), json!({}), 404, None, "wloop posts"),
+        (format!("/api/posts/{none}/sent"), json!({}), 404, None, "wloop posts"),
+        (format!("/api/sessions/{none}/tools/record"), json!({}), 403, None, "session"),
+        ("/api/nothing".to_owned(), json!({}), 404, None, "/api/nothing"),
+        (gate("run_now").replace("/api", "/api/.."), json!({}), 404, None, "there is no"),
+        ("/api/status".to_owned(), json!({}), 405, None, "POST"),
+        ("/api/gates/%FF%FE/run_now".to_owned(), json!({}), 400, None, "UTF-8"),
+    ];
+    for (target, body, status, field, words) in cases {
+        let what = format!("POST {target} {}", body.to_string().chars().take(80).collect::<String>());
+        let answer = post(&stage, &target, &body);
+        let detail = description.check_problem(&answer, status, &what);
+        assert!(detail.contains(words), "{what}: `{words}` in {detail}");
+        if let Some(field) = field {
+            assert_eq!(answer.body["field"], field, "{what}: {detail}");
+        }
+    }
+    for (target, status, words) in [
+        ("/api/gates?status=ajar", 422, "`open`"),
+        ("/api/gates?colour=red", 422, "colour"),
+        ("/api/gates?kind=door", 422, "`plan`"),
+        ("/api/turns?state=asleep", 422, "`recorded`"),
+        ("/api/turns/zzzz", 404, "zzzz"),
+        ("/api/events?since=yesterday", 422, "since"),
+        ("/api/gates?unit=acme/api%23999", 404, "acme/api#999"),
+    ] {
+        let detail = description.check_problem(&get(&stage, target), status, target);
+        assert!(detail.contains(words), "{target}: {detail}");
+    }
+    let torn = RawRequest { method: "POST".to_owned(), target: gate("run_now"), body: "{\"text\":".to_owned(), ..RawRequest::default() };
+    description.check_problem(&ask(&stage, &torn), 422, "half a body");
+    let huge = RawRequest { body: format!("{{\"text\":\"{}\"}}", "a".repeat(2 << 20)), ..torn };
+    // The daemon may close the connection before all of it is written: then there is no answer to look at.
+    if let Ok(answer) = huge.send(&socket(&stage))
+        && answer.status != 0
+    {
+        description.check_problem(&answer, 413, "two megabytes");
+    }
+    // A closed gate: refused with how it ended, whatever intent is named (RES-16).
+    for intent in ["run_now", "skip", "dance"] {
+        let answer = post(&stage, &format!("/api/gates/{}/{intent}", closed.id), &json!({}));
+        let detail = description.check_problem(&answer, 409, intent);
+        assert_eq!((answer.body["gate"]["status"].as_str(), answer.body["gate"]["id"].as_str()), (Some("rejected"), Some(closed.id.as_str())));
+        assert!(detail.contains("already resolved"), "{detail}");
+    }
+    assert_eq!((stage.events().await, stage.gate(&open.id).await), before, "nothing changed");
+}
+
+#[tokio::test]
+async fn the_socket_answers_its_owner_s_programs_and_no_web_page() {
+    // API-01
+    let mut stage = Stage::new().await;
+    stage.start().await;
+    let description = Description::of(&stage).await;
+    let mode = |path: PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(socket(&stage)), mode(stage.home().join("run"))), (0o600, 0o700));
+    for (name, value) in [
+        ("Origin", "http://localhost:3000"),
+        ("Origin", "null"),
+        ("Referer", "http://evil.example/page"),
+        ("Host", "evil.example"),
+        ("Host", "wloop.evil.example"),
+        ("Host", ""),
+    ] {
+        for request in [RawRequest::get("/healthz"), RawRequest::post("/api/plan", &json!({}))] {
+            let what = format!("{} with {name}: {value}", request.target);
+            description.check_problem(&ask(&stage, &request.header(name, value)), 403, &what);
+        }
+    }
+    assert_eq!(ask(&stage, &RawRequest::get("/healthz").header("Host", "localhost")).status, 200);
+    stage.stop().await;
+    assert!(!socket(&stage).exists(), "the socket goes with the daemon");
+}
+
+#[tokio::test]
+async fn an_id_may_be_shortened_as_long_as_one_object_has_it() {
+    // API-01, RES-16
+    let mut stage = Stage::new().await;
+    let number = stage.pull("Guard the sum");
+    stage.start().await;
+    let gate = stage.open_gate("plan", number).await;
+    for length in [4, 6, 12, 31, 32] {
+        assert_eq!(stage.gate(&gate.id[..length]).await.id, gate.id);
+    }
+    assert_eq!(gate.short, gate.id[..6]);
+    assert_eq!(refused(stage.client().gate(&gate.id[..3]).await).status, 404);
+    stage.stop().await;
+    // Another gate whose id begins with the same ten digits.
+    let mut twin: String = gate.id[..10].to_owned();
+    twin.push_str(if gate.id[10..11] == *"0" { "1" } else { "0" });
+    twin.push_str(&gate.id[11..]);
+    let mut store = wloop_store::Store::open(&stage.home().join("state.db"), gate.opened_at).unwrap();
+    let row = store.reader().unwrap().read(|reads| reads.gate(gate.id.parse().unwrap())).unwrap().unwrap();
+    let mut other = row.clone();
+    other.gate.id = twin.parse::<GateId>().unwrap();
+    store.write(|tx| tx.insert_gate(&other)).unwrap();
+    drop(store);
+    stage.start_again().await;
+    for request in [RawRequest::get(&format!("/api/gates/{}", &gate.id[..8])), RawRequest::post(&format!("/api/gates/{}/skip", &gate.id[..6]), &json!({}))] {
+        let answer = ask(&stage, &request);
+        assert_eq!((answer.status, answer.body["field"].as_str()), (422, Some("id")), "{:?}", answer.body);
+        let detail = answer.body["detail"].as_str().unwrap();
+        assert!(detail.contains(&gate.id[..12]) && detail.contains(&twin[..12]), "{detail}");
+    }
+    let now = stage.gate(&gate.id[..11]).await;
+    assert_eq!((now.id.as_str(), now.status.as_str(), now.short.as_str()), (gate.id.as_str(), "open", &gate.id[..11]));
+}
+
+/// Sends a request and never reads its answer; it is lost once what is given back is dropped.
+fn send_unheard(stage: &Stage, request: &RawRequest) -> Unheard {
+    use std::io::Write as _;
+    let mut stream = std::os::unix::net::UnixStream::connect(socket(stage)).unwrap();
+    let (method, target, body) = (&request.method, &request.target, &request.body);
+    write!(stream, "{method} {target} HTTP/1.1\r\nHost: wloop\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    Unheard(stream)
+}
+
+struct Unheard(std::os::unix::net::UnixStream);
+
+impl Drop for Unheard {
+    fn drop(&mut self) {
+        drop(self.0.shutdown(std::net::Shutdown::Both));
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_repeated_after_a_lost_answer_does_nothing_twice() {
+    // API-10, API-05, RES-16, RES-17
+    let mut stage = Stage::new().await;
+    let (first, second, third) = (stage.pull("Guard the sum"), stage.pull("Name the sum"), stage.pull("Not now"));
+    stage.start().await;
+    let gate = stage.open_gate("plan", first).await;
+    let lost = RawRequest::post(&format!("/api/gates/{}/run_now", gate.id), &json!({}));
+    let unheard = send_unheard(&stage, &lost);
+    stage.turn(first, &["recorded"]).await;
+    drop(unheard);
+    let again = ask(&stage, &lost);
+    assert_eq!((again.status, again.body["gate"]["status"].as_str()), (409, Some("approved")), "{:?}", again.body);
+
+    // Many at once: one takes effect, and each other hears how it ended.
+    let gate = stage.open_gate("plan", second).await;
+    let calls = ["run_now", "skip", "run_now", "skip", "run_now", "skip"].map(|intent| {
+        let (client, id) = (stage.client(), gate.id.clone());
+        tokio::spawn(async move { client.resolve(&id, intent, &Resolve::default()).await })
+    });
+    let mut taken = Vec::new();
+    for call in calls {
+        match call.await.unwrap() {
+            Ok(gate) => taken.push(gate.closed.unwrap().intent.unwrap()),
+            Err(ClientError::Problem(problem)) => {
+                assert_eq!(problem.status, 409);
+                assert_ne!(problem.gate.unwrap().status, "open");
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert_eq!(taken.len(), 1);
+    let closed = stage.gate(&gate.id).await.closed.unwrap();
+    assert_eq!(closed.intent.as_deref(), Some(taken[0].as_str()));
+
+    // The plan's route, and a guidance that found nothing to guide.
+    let gate = stage.open_gate("plan", third).await;
+    let dismiss = RawRequest::post("/api/plan", &json!({ "unit": stage.unit(third), "action": "dismiss" }));
+    let unheard = send_unheard(&stage, &dismiss);
+    until("the plan's dismissal", || async { (stage.gate(&gate.id).await.status == "rejected").then_some(()).ok_or_else(|| "open".into()) }).await;
+    drop(unheard);
+    assert_eq!(ask(&stage, &dismiss).status, 409);
+    for _ in 0..2 {
+        let late = post(&stage, &format!("/api/gates/{}/guide", gate.id), &json!({ "text": "look at the sum" }));
+        assert_eq!((late.status, late.body["gate"]["status"].as_str()), (409, Some("rejected")));
+    }
+    let events = stage.client().events(0).await.unwrap();
+    let of = |kind: &str, gate: &str| events.iter().filter(|e| e.kind == kind && e.gate.as_deref() == Some(gate)).count();
+    assert_eq!(of("guidance_kept", &gate.id), 1);
+    for gate in stage.client().gates(&wloop_api::client::GateFilter::default()).await.unwrap() {
+        assert_eq!(of("gate_decided", &gate.id), usize::from(gate.closed.is_some()), "{} {}", gate.kind, gate.words);
+    }
+    assert_eq!(stage.my_reviews(first).len(), 1);
+    let seconds = usize::from(taken[0] == "run_now");
+    if seconds == 1 {
+        stage.turn(second, &["recorded"]).await;
+    }
+    stage.stop().await;
+    assert_eq!(stage.my_reviews(second).len(), seconds);
+}
+
+#[tokio::test]
+async fn a_post_is_settled_once_and_a_round_by_hand_is_started_once() {
+    // API-10
+    let mut stage = Stage::new().await;
+    let number = stage.pull("Guard the sum");
+    stage.start().await;
+    let refusal = json!({ "message": "Validation Failed" });
+    stage.world.push_fault(Fault::new("POST", "/repos/*/*/pulls/*/reviews", FaultKind::Status(422, refusal)));
+    let gate = stage.open_gate("plan", number).await;
+    stage.resolve(&gate.id, "run_now").await;
+    let failed = stage.post(number, &["failed"]).await;
+    stage.turn(number, &["failed"]).await;
+    let client = stage.client();
+    let reason = Discard { reason: Some("no".to_owned()) };
+    assert_eq!(client.post_discard(&failed.id, &reason).await.unwrap().state, "dropped");
+    let again = refused(client.post_discard(&failed.id, &reason).await);
+    assert_eq!(again.status, 409);
+    assert!(again.detail.contains("dropped"), "{}", again.detail);
+    for refused in [refused(client.post_retry(&failed.id).await), refused(client.post_sent(&failed.id).await)] {
+        assert_eq!(refused.status, 409, "{}", refused.detail);
+    }
+    assert_eq!(stage.events().await.iter().filter(|(kind, _)| kind == "post_settled").count(), 1);
+
+    stage.agent_word = "slow-before-post".to_owned();
+    stage.stop().await;
+    stage.start().await;
+    let wanted = TurnRequest { unit: stage.unit(number), intent: "review".to_owned(), stage: None, guidance: None };
+    client.start_turn(&wanted).await.unwrap();
+    let again = refused(client.start_turn(&wanted).await);
+    assert_eq!(again.status, 409, "{}", again.detail);
+    let turn = stage.turn(number, &["started"]).await;
+    assert_eq!(refused(client.start_turn(&wanted).await).status, 409);
+    client.cancel_turn(&turn.id).await.unwrap();
+    stage.turn(number, &["dismissed"]).await;
+    let again = refused(client.cancel_turn(&turn.id).await);
+    assert!(again.status == 409 && again.detail.contains("dismissed"), "{}", again.detail);
+    stage.stop().await;
+    assert_eq!(stage.my_reviews(number).len(), 0);
+}
+
+/// Reads live events from a connection of its own until `enough`, then breaks it off.
+async fn live(client: &Client, since: i64, enough: impl Fn(&[Event]) -> bool) -> Vec<Event> {
+    let mut events = client.follow(Some(since));
+    let mut got = Vec::new();
+    while !enough(&got) {
+        got.push(tokio::time::timeout(wloop_tests::PATIENCE, events.next()).await.expect("an event comes").unwrap());
+    }
+    got
+}
+
+#[tokio::test]
+async fn the_record_is_followed_from_any_id_over_breaks_and_restarts_each_event_once() {
+    // EVT-02, EVT-13
+    let mut stage = Stage::new().await;
+    let number = stage.pull("Guard the sum");
+    stage.start().await;
+    let client = stage.client();
+    // One that follows all the way, across a restart of the daemon, and one that breaks off after every third event.
+    let steady = tokio::spawn({
+        let client = client.clone();
+        async move { live(&client, 0, |got| got.iter().any(|e| e.kind == "turn_recorded")).await }
+    });
+    let mut parts = live(&client, 0, |got| got.len() >= 3).await;
+    stage.open_gate("plan", number).await;
+    stage.stop().await;
+    stage.start_again().await;
+    let gate = stage.open_gate("plan", number).await;
+    stage.resolve(&gate.id, "run_now").await;
+    while !parts.iter().any(|e| e.kind == "turn_recorded") {
+        let since = parts.last().unwrap().id;
+        let some = |got: &[Event]| got.len() >= 3 || got.iter().any(|e| e.kind == "turn_recorded");
+        parts.extend(live(&client, since, some).await);
+    }
+    let steady = steady.await.unwrap();
+    let last = steady.last().unwrap().id;
+    let all: Vec<Event> = client.events(0).await.unwrap().into_iter().filter(|e| e.id <= last).collect();
+    assert_eq!(steady, all, "the one that followed all the way");
+    assert_eq!(parts, all, "the one that broke off");
+    assert!(all.windows(2).all(|pair| pair[0].id < pair[1].id), "ids grow");
+    // Any id is a cursor, also over the plain list and the header of a browser's reconnect.
+    let middle = all[all.len() / 2].id;
+    let rest: Vec<i64> = client.events(middle).await.unwrap().iter().map(|e| e.id).filter(|id| *id <= last).collect();
+    assert_eq!(rest, all.iter().map(|e| e.id).filter(|id| *id > middle).collect::<Vec<_>>());
+    let answer = ask(&stage, &RawRequest::get("/api/events?since=0&limit=1").header("Last-Event-ID", &middle.to_string()));
+    assert_eq!(answer.body[0]["id"].as_i64(), rest.first().copied());
+    // The command line's `--follow` prints what the API says.
+    let mut child = stage.wloop(&["events", "--follow", "--since", "1", "--all", "--json"]).spawn().unwrap();
+    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(child.stdout.take().unwrap()));
+    for event in all.iter().filter(|e| e.id > 1) {
+        let line = tokio::time::timeout(wloop_tests::PATIENCE, lines.next_line()).await.expect("a line comes").unwrap().unwrap();
+        let printed: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(printed["id"], event.id, "{line}");
+    }
+    child.kill().await.unwrap();
+}
+
+#[tokio::test]
+async fn every_change_has_its_event_with_who_did_it_and_old_ones_stay_as_they_were() {
+    // EVT-01, EVT-03, EVT-04
+    let mut stage = Stage::new().await;
+    stage.window = "1s".to_owned();
+    let alone = stage.pull("Nobody looks");
+    stage.start().await;
+    stage.turn(alone, &["recorded"]).await;
+    let early = stage.client().events(0).await.unwrap();
+    stage.stop().await;
+    stage.window = "600s".to_owned();
+    stage.start().await;
+    let risky = stage.risky_pull("Drop a column");
+    let gate = stage.open_gate("plan", risky).await;
+    stage.resolve(&gate.id, "run_now").await;
+    let held = stage.open_gate("post", risky).await;
+    stage.resolve(&held.id, "publish").await;
+    stage.post(risky, &["sent"]).await;
+    let events = stage.client().events(0).await.unwrap();
+    assert_eq!(events[..early.len()], early[..], "what was recorded is never changed");
+    let actors = ["person", "session", "rule", "window", "workflow", "daemon", "provider"];
+    for event in &events {
+        assert!(actors.contains(&event.actor.as_str()), "{event:?}");
+        let kind = wloop_core::event::EventKind::from_word(&event.kind).expect("a known kind");
+        assert_eq!(event.class, kind.class().as_str());
+        if event.actor == "session" || event.actor == "workflow" || event.actor == "rule" {
+            assert!(event.actor_ref.as_ref().is_some_and(|r| !r.is_empty()), "{event:?} says which");
+        }
+        assert_eq!(event.via_session, None);
+    }
+    let decided = |gate: &str| events.iter().find(|e| e.kind == "gate_decided" && e.gate.as_deref() == Some(gate)).unwrap();
+    let turns = stage.client().turns(&UnitFilter { state: None, unit: Some(stage.unit(alone)) }).await.unwrap();
+    assert_eq!(decided(turns[0].gate.as_ref().unwrap()).actor, "window");
+    assert_eq!(decided(&gate.id).actor, "person");
+    assert_eq!(decided(&held.id).actor, "person");
+    // Each step of the round has left its line.
+    let unit = events.iter().find(|e| e.gate.as_deref() == Some(gate.id.as_str())).unwrap().unit.clone();
+    let story: Vec<&str> = events.iter().filter(|e| e.unit == unit).map(|e| e.kind.as_str()).collect();
+    for kind in ["round_planned", "gate_opened", "gate_decided", "turn_starting", "turn_sent", "turn_started", "turn_asked", "post_sent"] {
+        assert!(story.contains(&kind), "{kind} in {story:?}");
+    }
+    let posted = events.iter().filter(|e| e.class == "posted" && e.unit == unit).count();
+    assert!(posted >= 1, "what left in the person's name is of class `posted`");
+}
+
+#[tokio::test]
+async fn the_plan_s_commands_act_on_the_pull_request_they_name_alone() {
+    // CLI-18, API-05
+    let mut stage = Stage::new().await;
+    let (number, other) = (stage.pull("Guard the sum"), stage.pull("Name the sum"));
+    stage.start().await;
+    let (gate, beside) = (stage.open_gate("plan", number).await, stage.open_gate("plan", other).await);
+    let before = stage.events().await;
+    let stranger = stage.world.pull_url(wloop_tests::REPO, 999);
+    for unit in [stranger.as_str(), "https://github.example/acme/api/pull/1", "acme/other#1", "nonsense"] {
+        let output = stage.wloop(&["plan", "dismiss", unit]).output().await.unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(words.contains(unit) && words.trim().lines().count() == 1, "{words}");
+        for action in [PlanAction::Apply, PlanAction::Dismiss] {
+            let wanted = PlanRequest { unit: unit.to_owned(), action, guidance: None };
+            assert!([404, 422].contains(&refused(stage.client().decide_plan(&wanted).await).status), "{unit}");
+        }
+    }
+    assert_eq!(stage.events().await, before, "nothing changed");
+    let address = stage.world.pull_url(wloop_tests::REPO, number);
+    let output = stage.wloop(&["plan", "dismiss", &address]).output().await.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(stage.gate(&gate.id).await.status, "rejected");
+    assert_eq!(stage.gate(&beside.id).await.status, "open");
+    let apply = PlanRequest { unit: stage.world.pull_url(wloop_tests::REPO, other), action: PlanAction::Apply, guidance: None };
+    let answer = stage.client().decide_plan(&apply).await.unwrap();
+    assert_eq!(answer.gates.iter().map(|g| g.id.as_str()).collect::<Vec<_>>(), [beside.id.as_str()]);
+    stage.turn(other, &["recorded"]).await;
+    assert_eq!(stage.world.reviews(wloop_tests::REPO, number).iter().filter(|r| r.author == ME).count(), 0);
+}
+
+#[tokio::test]
+async fn a_draining_daemon_says_so_and_answers_until_its_round_has_ended() {
+    // RUN-36
+    let mut stage = Stage::new().await;
+    stage.use_puppets(PUPPET);
+    let (number, other) = (stage.pull("Guard the sum"), stage.pull("Name the sum"));
+    stage.start().await;
+    let gate = stage.open_gate("plan", number).await;
+    let beside = stage.open_gate("plan", other).await;
+    stage.resolve(&gate.id, "run_now").await;
+    let mut puppet = stage.puppet(number).await;
+    stage.terminate();
+    let client = stage.client();
+    let health = until("the drain to be told", || async {
+        let health = client.health().await.map_err(|e| e.to_string())?;
+        if health.draining { Ok(health) } else { Err("not yet".to_owned()) }
+    })
+    .await;
+    assert_eq!((health.ok, health.running_turns), (false, 1));
+    assert!(client.status().await.unwrap().draining);
+    // Deciding still works and is kept for the next start; nothing new begins.
+    stage.resolve(&beside.id, "run_now").await;
+    let record = json!({ "verdict": "nothing", "summary": "Nothing to say." });
+    let (answer, refused) = puppet.tool("record", record).await;
+    assert!(!refused, "{answer}");
+    puppet.end(0);
+    stage.ended().await;
+    stage.start_again().await;
+    assert_eq!(stage.turn(number, &["recorded"]).await.verdict.as_deref(), Some("nothing"));
+    let turns = client.turns(&UnitFilter { state: None, unit: Some(stage.unit(other)) }).await.unwrap();
+    assert!(turns.iter().all(|turn| turn.seq == 1), "{turns:?}");
+    stage.puppet(other).await.end(0);
+    stage.turn(other, &["unrecorded"]).await;
+}

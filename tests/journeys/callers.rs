@@ -1,0 +1,349 @@
+//! Who calls: every road that an unattended agent may try on the real daemon, from where it stands and with what it says it is,
+//! and the person beside it.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use serde_json::{Value, json};
+use wloop_api::client::{GateFilter, UnitFilter};
+use wloop_api::types::Gate;
+use wloop_tests::puppet::{Puppet, Standing};
+use wloop_tests::raw::{RawAnswer, RawRequest};
+use wloop_tests::{Stage, until};
+use wloop_world::{Fault, FaultKind};
+
+const PUPPET: &str = env!("CARGO_BIN_EXE_wloop-puppet");
+const NOBODY: &str = "00000000000000000000000000000001";
+const STANDINGS: [Standing; 3] = [Standing::Child, Standing::Orphan, Standing::Escaped];
+
+/// A daemon with an ended round that has a failed post, a round whose agent the test plays, and an open plan gate.
+struct Scene {
+    stage: Stage,
+    /// The agent that tries.
+    agent: Puppet,
+    /// Its pull request.
+    own: u64,
+    own_turn: String,
+    own_gate: String,
+    /// The round before, of another session.
+    other_session: String,
+    other_turn: String,
+    other_gate: String,
+    failed_post: String,
+    /// The open gate and its pull request.
+    open: Gate,
+    open_unit: String,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let mut stage = Stage::new().await;
+        stage.use_puppets(PUPPET);
+        let ended = stage.pull("First of all");
+        stage.start().await;
+        let gate = stage.open_gate("plan", ended).await;
+        stage.resolve(&gate.id, "run_now").await;
+        let mut other = stage.puppet(ended).await;
+        other.say("a word of the other session\n", "").await;
+        let refusal = json!({ "message": "Validation Failed" });
+        stage.world.push_fault(Fault::new("POST", "/repos/*/*/pulls/*/reviews", FaultKind::Status(422, refusal)));
+        let review = json!({ "shape": "review", "event": "COMMENT", "text": "Something to see." });
+        let (_, refused) = other.tool("github_post", review).await;
+        assert!(refused, "the post fails");
+        other.end(0);
+        let other_turn = stage.turn(ended, &["unrecorded"]).await.id;
+        let failed_post = stage.post(ended, &["failed"]).await.id;
+
+        let (own, open) = (stage.pull("Mine to review"), stage.pull("Still planned"));
+        let own_gate = stage.open_gate("plan", own).await.id;
+        stage.resolve(&own_gate, "run_now").await;
+        let agent = stage.puppet(own).await;
+        let own_turn = stage.turn(own, &["started"]).await.id;
+        let open_unit = stage.unit(open);
+        let open = stage.open_gate("plan", open).await;
+        let (other_session, other_gate) = (other.session(), gate.id);
+        Self { stage, agent, own, own_turn, own_gate, other_session, other_turn, other_gate, failed_post, open, open_unit }
+    }
+
+    /// Everything that a writing call could change.
+    async fn state(&self) -> Value {
+        let client = self.stage.client();
+        let events = client.events(0).await.unwrap();
+        json!({
+            "gates": client.gates(&GateFilter::default()).await.unwrap(),
+            "plan": client.plan().await.unwrap(),
+            "turns": client.turns(&UnitFilter::default()).await.unwrap(),
+            "posts": client.posts(&UnitFilter::default()).await.unwrap(),
+            "events": events.iter().filter(|e| e.class != "inner").collect::<Vec<_>>(),
+            "writes": self.stage.writes(),
+        })
+    }
+
+    /// Each writing operation of the API, as a program would send it.
+    fn writes(&self) -> Vec<RawRequest> {
+        let (gate, unit) = (&self.open.id, &self.open_unit);
+        let mut all: Vec<RawRequest> = [
+            (format!("/api/gates/{gate}/run_now"), json!({})),
+            (format!("/api/gates/{gate}/skip"), json!({})),
+            (format!("/api/gates/{gate}/guide"), json!({ "text": "be kind" })),
+            (format!("/api/gates/{}/retry", self.own_gate), json!({})),
+            (format!("/api/gates/{}/run_now", self.own_gate), json!({})),
+            (format!("/api/gates/{}/retry", self.other_gate), json!({})),
+            ("/api/plan".to_owned(), json!({ "unit": unit, "action": "apply" })),
+            ("/api/plan".to_owned(), json!({ "unit": unit, "action": "dismiss" })),
+            ("/api/plan".to_owned(), json!({ "unit": unit, "action": "guide", "guidance": "be kind" })),
+            ("/api/plan".to_owned(), json!({ "unit": self.stage.unit(self.own), "action": "guide", "guidance": "be kind" })),
+            ("/api/turns".to_owned(), json!({ "unit": unit, "intent": "review" })),
+            (format!("/api/turns/{}/cancel", self.own_turn), json!({})),
+            (format!("/api/turns/{}/cancel", self.other_turn), json!({})),
+        ]
+        .into_iter()
+        .map(|(target, body)| RawRequest::post(&target, &body))
+        .collect();
+        for what in ["sent", "retry", "discard"] {
+            all.push(RawRequest::post(&format!("/api/posts/{}/{what}", self.failed_post), &json!({})));
+        }
+        all
+    }
+}
+
+/// A refusal of API-04: 403 as a problem that says why and who may.
+fn assert_refused(answer: &RawAnswer, what: &str) {
+    assert_eq!(answer.status, 403, "{what}: {:?}", answer.body);
+    assert_eq!(answer.header("content-type"), "application/problem+json", "{what}");
+    assert_eq!(answer.body["type"], "forbidden", "{what}");
+    let detail = answer.body["detail"].as_str().unwrap();
+    assert!(detail.contains("unattended") || detail.contains("its own session"), "{what}: {detail}");
+}
+
+#[tokio::test]
+async fn an_agent_changes_nothing_over_the_socket_whatever_it_says_it_is() {
+    // RES-11, RES-15, RES-19, RES-21, API-04, API-05
+    let mut scene = Scene::new().await;
+    let before = scene.state().await;
+    let names = [None, Some(scene.agent.session()), Some(scene.other_session.clone()), Some(NOBODY.to_owned()), Some(String::new())];
+    for from in STANDINGS {
+        for name in &names {
+            for request in scene.writes() {
+                let what = format!("{} as {name:?} from {from:?}", request.target);
+                let request = match name {
+                    Some(name) => request.header("Wloop-Session", name),
+                    None => request,
+                };
+                assert_refused(&scene.agent.http(from, request, false).await, &what);
+            }
+        }
+        assert_eq!(scene.state().await, before, "after the calls from {from:?}");
+    }
+    assert_eq!(scene.stage.gate(&scene.open.id).await.status, "open");
+}
+
+#[tokio::test]
+async fn an_agent_changes_nothing_by_the_command_line() {
+    // RES-11, RES-19, RES-20, RES-21, CLI-16
+    let mut scene = Scene::new().await;
+    let before = scene.state().await;
+    let home = scene.stage.home().display().to_string();
+    let (gate, unit, post) = (scene.open.id.clone(), scene.open_unit.clone(), scene.failed_post.clone());
+    let (own_turn, own_gate) = (scene.own_turn.clone(), scene.own_gate.clone());
+    let commands: Vec<Vec<&str>> = vec![
+        vec!["gates", "resolve", &gate, "run_now"],
+        vec!["gates", "resolve", &gate, "skip"],
+        vec!["gates", "resolve", &gate, "guide", "--text", "be kind"],
+        vec!["gates", "retry", &own_gate],
+        vec!["plan", "apply", &unit],
+        vec!["plan", "dismiss", &unit],
+        vec!["review", &unit],
+        vec!["turn", "cancel", &own_turn],
+        vec!["posts", "sent", &post],
+        vec!["posts", "retry", &post],
+        vec!["posts", "discard", &post],
+    ];
+    let agents = ["WLOOP_SESSION", "WLOOP_SOCKET", "WLOOP_HOME", "CLAUDECODE", "NO_COLOR", "GH_CONFIG_DIR"];
+    let other = scene.other_session.clone();
+    // As it is; without its session; with everything of wloop's cleared; from an empty environment; under other names.
+    let ways: Vec<(&str, bool, Vec<&str>, Vec<(&str, &str)>)> = vec![
+        ("as it is", false, vec![], vec![]),
+        ("without its session", false, vec!["WLOOP_SESSION"], vec![]),
+        ("cleared", false, agents.to_vec(), vec![]),
+        ("env -i", true, vec![], vec![]),
+        ("another session", false, vec![], vec![("WLOOP_SESSION", &other)]),
+        ("a forged session", false, vec![], vec![("WLOOP_SESSION", NOBODY)]),
+    ];
+    for (way, bare, unset, set) in &ways {
+        for from in [Standing::Child, Standing::Escaped] {
+            for command in &commands {
+                let line: Vec<&str> = ["--home", &home].into_iter().chain(command.iter().copied()).collect();
+                let done = scene.agent.wloop_with(from, &line, *bare, unset, set).await;
+                let what = format!("{command:?} {way} from {from:?}: {done:?}");
+                assert_eq!(done.code, Some(1), "{what}");
+                assert!(done.out.is_empty(), "{what}");
+                assert_eq!(done.err.trim().lines().count(), 1, "{what}");
+                // Refused by the daemon, or before that by the command line because nobody sits at a terminal.
+                assert!(done.err.contains("unattended") || done.err.contains("no terminal"), "{what}");
+                // What releases nothing is never refused for the terminal: the daemon itself said no (RES-20).
+                if matches!(command.last(), Some(&"skip")) || ["dismiss", "cancel", "sent", "discard"].contains(&command[1]) {
+                    assert!(done.err.contains("unattended"), "{what}");
+                }
+            }
+        }
+        assert_eq!(scene.state().await, before, "after the calls {way}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_does_not_resolve_the_gate_that_its_own_turn_opened_and_the_person_does() {
+    // RES-12, RES-02, API-04
+    let mut scene = Scene::new().await;
+    let draft = json!({ "event": "COMMENT", "body": "Look at the sum." });
+    let record = json!({ "verdict": "asked", "summary": "Not sure.", "condition": "unsure", "draft": draft });
+    let (answer, refused) = scene.agent.tool("record", record).await;
+    assert!(!refused, "{answer}");
+    let gate = scene.stage.open_gate("post", scene.own).await;
+    let before = scene.state().await;
+    for from in STANDINGS {
+        for own in [true, false] {
+            for intent in ["publish", "reject"] {
+                let request = RawRequest::post(&format!("/api/gates/{}/{intent}", gate.id), &json!({}));
+                assert_refused(&scene.agent.http(from, request, own).await, &format!("{intent} from {from:?}"));
+            }
+            let request = RawRequest::post(&format!("/api/gates/{}/publish", gate.id), &json!({ "draft_text": "Fine." }));
+            assert_refused(&scene.agent.http(from, request, own).await, "another text");
+        }
+    }
+    let done = scene.agent.wloop(&["gates", "resolve", &gate.id, "publish"]).await;
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert_eq!(scene.state().await, before);
+    assert_eq!(scene.stage.gate(&gate.id).await.status, "open");
+    // The person's own command, in the same daemon, while that agent still runs.
+    let output = scene.stage.wloop(&["gates", "resolve", &gate.id, "reject"]).output().await.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let closed = scene.stage.gate(&gate.id).await.closed.unwrap();
+    assert_eq!((closed.actor.as_str(), closed.via_session), ("person", None));
+}
+
+#[tokio::test]
+async fn a_tool_is_called_by_its_own_session_alone() {
+    // RES-19, MCP-01, MCP-09
+    let mut scene = Scene::new().await;
+    let before = scene.state().await;
+    let (mine, other) = (scene.agent.session(), scene.other_session.clone());
+    for from in STANDINGS {
+        for session in [other.as_str(), NOBODY] {
+            for tool in ["task_read", "record", "github_post"] {
+                let request = RawRequest::post(&format!("/api/sessions/{session}/tools/{tool}"), &json!({}));
+                let request = request.header("Wloop-Session", session);
+                assert_refused(&scene.agent.http(from, request, false).await, &format!("{tool} of {session} from {from:?}"));
+            }
+        }
+    }
+    // An orphan that left its group belongs to no session any more, and so has no tools; one that did not, has.
+    let request = RawRequest::post(&format!("/api/sessions/{mine}/tools/task_read"), &json!({}));
+    assert_refused(&scene.agent.http(Standing::Escaped, request.clone(), true).await, "its own tool after an escape");
+    let answer = scene.agent.http(Standing::Orphan, request, false).await;
+    assert!(answer.status == 200 && answer.body["done"]["unit"].is_object(), "{:?}", answer.body);
+    // The tools' server with another name, with none and with one that nobody knows: each call says why it is refused.
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "task_read", "arguments": {} } });
+    for (name, code) in [(other.as_str(), "refused"), (NOBODY, "refused"), ("", "not_in_turn")] {
+        let answers = scene.agent.mcp(vec![call.clone()], &[("WLOOP_SESSION", name)]).await;
+        let result = &answers[0]["result"];
+        assert_eq!(result["isError"], true, "{name}: {result}");
+        assert_eq!(result["structuredContent"]["code"], code, "{name}: {result}");
+        assert!(result["structuredContent"]["message"].as_str().unwrap().contains("session"), "{name}: {result}");
+    }
+    assert_eq!(scene.state().await, before);
+    // A person is no session either, and neither is a name that nobody knows.
+    let socket = scene.stage.home().join("run/wloop.sock");
+    for request in [
+        RawRequest::post(&format!("/api/sessions/{mine}/tools/task_read"), &json!({})),
+        RawRequest::post(&format!("/api/sessions/{NOBODY}/tools/task_read"), &json!({})).header("Wloop-Session", NOBODY),
+    ] {
+        assert_refused(&request.send(&socket).unwrap(), "a tool for the person");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_reads_everything_but_the_transcripts_of_others() {
+    // RES-19
+    let mut scene = Scene::new().await;
+    scene.agent.say("a word of my own\n", "").await;
+    let (own, other) = (format!("/api/turns/{}", scene.own_turn), format!("/api/turns/{}", scene.other_turn));
+    let says = |answer: &RawAnswer, words: &str| {
+        assert_eq!(answer.status, 200);
+        answer.body["transcript"].as_array().unwrap().iter().any(|line| line["text"].as_str().unwrap().contains(words))
+    };
+    let other_name = scene.other_session.clone();
+    for from in [Standing::Child, Standing::Orphan] {
+        assert!(says(&scene.agent.http(from, RawRequest::get(&own), false).await, "a word of my own"), "from {from:?}");
+    }
+    for from in STANDINGS {
+        for name in [other_name.as_str(), NOBODY, ""] {
+            let request = RawRequest::get(&other).header("Wloop-Session", name);
+            let answer = scene.agent.http(from, request, false).await;
+            assert_eq!(answer.status, 200);
+            assert_eq!(answer.body["transcript"], json!([]), "as {name} from {from:?}");
+        }
+        for target in ["/healthz", "/api/status", "/api/gates", "/api/plan", "/api/turns", "/api/posts", "/api/events", "/api/openapi.json"] {
+            assert_eq!(scene.agent.http(from, RawRequest::get(target), true).await.status, 200, "{target} from {from:?}");
+        }
+    }
+    let shown = scene.agent.wloop(&["gates", "show", &scene.open.id.clone()]).await;
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    // The person reads both.
+    let socket = scene.stage.home().join("run/wloop.sock");
+    assert!(says(&RawRequest::get(&other).send(&socket).unwrap(), "a word of the other session"));
+    assert!(says(&RawRequest::get(&own).send(&socket).unwrap(), "a word of my own"));
+}
+
+#[tokio::test]
+async fn what_an_agent_leaves_behind_is_still_no_person_after_its_turn() {
+    // RES-11, RES-21
+    let mut scene = Scene::new().await;
+    let go = scene.stage.scratch().join("late");
+    let targets = [format!("/api/gates/{}/run_now", scene.open.id), format!("/api/gates/{}/skip", scene.open.id)];
+    let planned: Vec<_> = targets
+        .iter()
+        .map(|target| {
+            let act = wloop_tests::puppet::Act::Http(RawRequest::post(target, &json!({})));
+            scene.agent.plan(Standing::Escaped, Some(go.clone()), act)
+        })
+        .collect();
+    scene.agent.end(0);
+    scene.stage.turn(scene.own, &["unrecorded"]).await;
+    let before = scene.state().await;
+    std::fs::write(&go, "").unwrap();
+    for answer in &planned {
+        assert_refused(&scene.agent.done(answer).await.http, "from behind an ended turn");
+    }
+    assert_eq!(scene.state().await, before);
+}
+
+#[tokio::test]
+async fn the_person_is_whoever_descends_from_no_session() {
+    // RES-02, RES-21, CLI-16
+    let scene = Scene::new().await;
+    let before = scene.state().await;
+    let socket = scene.stage.home().join("run/wloop.sock");
+    // A name in the environment that nobody knows makes the caller unattended, and so does the name of a real session.
+    for name in [NOBODY, "forged", scene.other_session.as_str()] {
+        let request = RawRequest::post(&format!("/api/gates/{}/skip", scene.open.id), &json!({})).header("Wloop-Session", name);
+        assert_refused(&request.send(&socket).unwrap(), name);
+        for arguments in [["gates", "resolve", &scene.open.id, "skip"].as_slice(), &["plan", "apply", &scene.open_unit]] {
+            let output = scene.stage.wloop(arguments).env("WLOOP_SESSION", name).output().await.unwrap();
+            assert_eq!(output.status.code(), Some(1), "{output:?}");
+            assert!(String::from_utf8_lossy(&output.stderr).contains("unattended"), "{output:?}");
+        }
+    }
+    assert_eq!(scene.state().await, before);
+    let output = scene.stage.wloop(&["gates", "resolve", &scene.open.short, "skip"]).output().await.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let gate = scene.stage.gate(&scene.open.id).await;
+    let closed = gate.closed.unwrap();
+    assert_eq!((gate.status.as_str(), closed.actor.as_str(), closed.actor_ref, closed.via_session), ("rejected", "person", None, None));
+    let decided = until("the decision's event", || async {
+        let events = scene.stage.client().events(0).await.map_err(|e| e.to_string())?;
+        let found = events.into_iter().find(|e| e.kind == "gate_decided" && e.gate.as_ref() == Some(&scene.open.id));
+        found.ok_or_else(|| "none".to_owned())
+    })
+    .await;
+    assert_eq!((decided.actor.as_str(), decided.class.as_str()), ("person", "decided"));
+}
