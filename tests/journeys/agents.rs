@@ -64,7 +64,10 @@ async fn the_prompt_is_on_standard_input_and_nowhere_else() {
     // RUN-08
     let (stage, number, mut puppet) = playing().await;
     let prompt = puppet.start.prompt.clone();
-    assert!(prompt.contains(&format!("# Review {}", stage.unit(number))) && prompt.contains("Guard the sum, please."), "{prompt}");
+    assert!(
+        prompt.contains(&format!("# Review {}", stage.unit(number))) && prompt.contains("Guard the sum, please."),
+        "{prompt}"
+    );
     let (arguments, environment) = (puppet.start.argv.join(" "), format!("{:?}", puppet.start.environment));
     for text in ["# Review", "Guard the sum, please."] {
         assert!(!arguments.contains(text) && !environment.contains(text), "{text} in {arguments} or {environment}");
@@ -107,10 +110,13 @@ async fn the_environment_is_a_fresh_one_without_tokens_and_other_sessions() {
     let number = stage.pull("Guard the sum");
     let mut puppet = begin(&stage, number).await;
     let got = puppet.start.environment.clone();
-    for name in ["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "SLACK_BOT_TOKEN", "AWS_SECRET_ACCESS_KEY", "XDG_ODD", "CLAUDECODE"] {
+    for name in
+        ["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "SLACK_BOT_TOKEN", "AWS_SECRET_ACCESS_KEY", "XDG_ODD", "CLAUDECODE"]
+    {
         assert!(!got.contains_key(name), "{name} reached the agent");
     }
-    let wloop: Vec<&str> = got.keys().map(String::as_str).filter(|n| n.starts_with("WLOOP_") && !n.starts_with("WLOOP_DEMO_")).collect();
+    let wloop: Vec<&str> =
+        got.keys().map(String::as_str).filter(|n| n.starts_with("WLOOP_") && !n.starts_with("WLOOP_DEMO_")).collect();
     assert_eq!(wloop, ["WLOOP_HOME", "WLOOP_SESSION", "WLOOP_SOCKET"]);
     assert_ne!(got["WLOOP_SESSION"], "00000000000000000000000000000009");
     assert_eq!(got["WLOOP_SOCKET"], stage.home().join("run/wloop.sock").display().to_string());
@@ -204,7 +210,11 @@ async fn the_transcript_is_the_person_s_alone_and_hides_tokens() {
     assert!(of("stdout").contains("found ") && !format!("{shown:?}").contains(TOKEN), "{shown:?}");
     puppet.end(3);
     let ended = stage.turn(number, &["failed"]).await;
-    assert!(ended.cause.as_ref().is_some_and(|cause| cause.contains("error with") && !cause.contains(TOKEN)), "{:?}", ended.cause);
+    assert!(
+        ended.cause.as_ref().is_some_and(|cause| cause.contains("error with") && !cause.contains(TOKEN)),
+        "{:?}",
+        ended.cause
+    );
     let file = transcript(&stage, &turn);
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!std::fs::read_to_string(&file).unwrap().contains(TOKEN));
@@ -223,7 +233,8 @@ async fn the_tools_are_listed_alike_in_every_state_and_refused_where_they_do_not
     // MCP-01, MCP-02, MCP-03, MCP-05
     let (stage, number, mut puppet) = playing().await;
     let started = puppet.mcp(vec![list()], &[]).await;
-    let names: Vec<&str> = started[0]["result"]["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        started[0]["result"]["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["task_read", "github_post", "record"]);
     let nobody = puppet.mcp(vec![list()], &[("WLOOP_SESSION", "")]).await;
     let (answer, refused) = puppet.tool("record", json!({ "verdict": "nothing", "summary": "Nothing." })).await;
@@ -295,7 +306,12 @@ async fn a_wrong_call_of_a_tool_names_its_argument_and_writes_nothing() {
         ("record", json!({ "verdict": "nothing", "summary": "s", "mood": "good" }), "invalid", "mood"),
         ("record", json!({ "verdict": "asked", "summary": "s", "draft": draft }), "invalid", "condition"),
         ("record", json!({ "verdict": "asked", "summary": "s", "condition": "unsure" }), "invalid", "draft"),
-        ("record", json!({ "verdict": "asked", "summary": "s", "condition": "unsure", "draft": { "event": "COMMENT" } }), "invalid", "/draft"),
+        (
+            "record",
+            json!({ "verdict": "asked", "summary": "s", "condition": "unsure", "draft": { "event": "COMMENT" } }),
+            "invalid",
+            "/draft",
+        ),
         ("record", big, "limit", "262144"),
     ];
     stage.turn(number, &["started"]).await;
@@ -327,9 +343,11 @@ async fn the_same_call_again_answers_with_the_first_result_and_posts_once() {
     assert!(!refused, "{again}");
     assert_eq!((&again["post"], &again["url"], &again["repeated"]), (&first["post"], &first["url"], &json!(true)));
     // The same key with other words is refused; the same words without a key count as the same call.
-    let (other, refused) = puppet.tool("github_post", json!({ "shape": "review", "event": "COMMENT", "text": "Two.", "key": "mine" })).await;
+    let (other, refused) =
+        puppet.tool("github_post", json!({ "shape": "review", "event": "COMMENT", "text": "Two.", "key": "mine" })).await;
     assert_eq!((refused, &other["code"]), (true, &json!("invalid")), "{other}");
-    let (plain, refused) = puppet.tool("github_post", json!({ "shape": "review", "event": "COMMENT", "text": "One thing." })).await;
+    let (plain, refused) =
+        puppet.tool("github_post", json!({ "shape": "review", "event": "COMMENT", "text": "One thing." })).await;
     assert!(!refused, "{plain}");
     assert_eq!((&plain["post"], &plain["repeated"]), (&first["post"], &json!(true)));
     let (recorded, refused) = puppet.tool("record", json!({ "verdict": "published", "summary": "One thing." })).await;
@@ -358,7 +376,10 @@ async fn the_task_is_read_with_its_guidance_and_what_others_wrote_is_marked() {
     assert!(!refused, "{task}");
     let turn = stage.turn(number, &["started"]).await;
     assert_eq!(task["unit"]["slug"], stage.unit(number));
-    assert_eq!((&task["turn"]["id"], &task["turn"]["head"], &task["turn"]["stage"]), (&json!(turn.id), &json!(turn.head), &json!("first")));
+    assert_eq!(
+        (&task["turn"]["id"], &task["turn"]["head"], &task["turn"]["stage"]),
+        (&json!(turn.id), &json!(turn.head), &json!("first"))
+    );
     assert_eq!(task["guidance"], "Look at the overflow");
     assert_eq!(task["material"]["third_party"], true);
     assert!(task["material"]["description"].as_str().unwrap().contains("Guard the sum, please."));
@@ -403,7 +424,10 @@ async fn the_end_of_the_process_ends_the_turn_as_its_table_says() {
     let lines: String = (1..=12).map(|n| format!("line {n}\n")).collect();
     let crashed = ends(async |p: &mut Puppet| p.say("", &lines).await, 7, &["failed"]).await;
     let cause = crashed.cause.unwrap();
-    assert!(cause.contains("code 7") && cause.contains("line 12") && cause.contains("line 3 ") && !cause.contains("line 2 "), "{cause}");
+    assert!(
+        cause.contains("code 7") && cause.contains("line 12") && cause.contains("line 3 ") && !cause.contains("line 2 "),
+        "{cause}"
+    );
     let nothing = json!({ "verdict": "nothing", "summary": "Nothing." });
     let recorded = ends(async |p: &mut Puppet| assert!(!p.tool("record", nothing.clone()).await.1), 7, &["recorded"]).await;
     assert_eq!(recorded.verdict.as_deref(), Some("nothing"));

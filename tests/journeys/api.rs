@@ -23,7 +23,8 @@ fn socket(stage: &Stage) -> PathBuf {
 }
 
 fn ask(stage: &Stage, request: &RawRequest) -> RawAnswer {
-    request.send(&socket(stage)).unwrap()
+    // It blocks, and the small GitHub, which the daemon may ask meanwhile, lives in this process: its tasks go on elsewhere.
+    tokio::task::block_in_place(|| request.send(&socket(stage)).unwrap())
 }
 
 fn get(stage: &Stage, target: &str) -> RawAnswer {
@@ -57,7 +58,8 @@ impl Description {
     }
 
     fn check_answer(&self, operation: &Operation, answer: &Value) {
-        let schema = &self.whole["paths"][operation.path][method(operation)]["responses"]["200"]["content"]["application/json"]["schema"];
+        let schema =
+            &self.whole["paths"][operation.path][method(operation)]["responses"]["200"]["content"]["application/json"]["schema"];
         assert!(schema.is_object(), "{} has a schema", operation.name);
         self.check(schema, answer, operation.name);
     }
@@ -94,7 +96,7 @@ fn strict(schema: &mut Value) {
 }
 
 /// Every read of the API, each object of each list by itself too, against the description.
-async fn check_reads(stage: &Stage, description: &Description) -> BTreeSet<String> {
+fn check_reads(stage: &Stage, description: &Description) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     for (operation, target) in [
         (&operation::HEALTH, "/healthz"),
@@ -124,11 +126,12 @@ async fn check_reads(stage: &Stage, description: &Description) -> BTreeSet<Strin
     seen
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_is_as_the_description_says_in_every_state() {
     // API-01, API-02, API-09
     let mut stage = Stage::new().await;
-    let (honest, risky, planned) = (stage.pull("Guard the sum"), stage.risky_pull("Drop a column"), stage.pull("Left in the plan"));
+    let (honest, risky, planned) =
+        (stage.pull("Guard the sum"), stage.risky_pull("Drop a column"), stage.pull("Left in the plan"));
     stage.start().await;
     let description = Description::of(&stage).await;
     assert_eq!(description.whole["openapi"], "3.1.0");
@@ -138,7 +141,7 @@ async fn every_answer_is_as_the_description_says_in_every_state() {
     assert!(waiting.deadline.is_some() && waiting.closed.is_none());
     let shown: Vec<_> = waiting.intents.iter().map(|i| (i.name.as_str(), i.label.as_str(), i.takes_text)).collect();
     assert_eq!(shown, [("skip", "Skip", false), ("run_now", "Run now", false), ("guide", "Guide", true)]);
-    seen.append(&mut check_reads(&stage, &description).await);
+    seen.append(&mut check_reads(&stage, &description));
 
     let gate = stage.open_gate("plan", risky).await;
     let guided = post(&stage, &format!("/api/gates/{}/guide", gate.id), &json!({ "text": "Look at the column first" }));
@@ -147,7 +150,7 @@ async fn every_answer_is_as_the_description_says_in_every_state() {
     assert_eq!(guided.body["closed"]["text"], "Look at the column first");
     let held = stage.open_gate("post", risky).await;
     assert!(held.post.is_some(), "the complete post is with its gate");
-    seen.append(&mut check_reads(&stage, &description).await);
+    seen.append(&mut check_reads(&stage, &description));
     let published = post(&stage, &format!("/api/gates/{}/publish", held.id), &json!({ "draft_text": "Please keep the column." }));
     assert_eq!(published.status, 200);
     description.check_answer(&operation::RESOLVE_GATE, &published.body);
@@ -160,7 +163,7 @@ async fn every_answer_is_as_the_description_says_in_every_state() {
     description.check_answer(&operation::DECIDE_PLAN, &applied.body);
     let failed = stage.post(honest, &["failed"]).await;
     stage.turn(honest, &["failed"]).await;
-    seen.append(&mut check_reads(&stage, &description).await);
+    seen.append(&mut check_reads(&stage, &description));
     let dropped = post(&stage, &format!("/api/posts/{}/discard", failed.id), &json!({ "reason": "not worth it" }));
     assert_eq!(dropped.status, 200);
     description.check_answer(&operation::POST_DISCARD, &dropped.body);
@@ -172,7 +175,7 @@ async fn every_answer_is_as_the_description_says_in_every_state() {
     let dismissed = post(&stage, "/api/plan", &json!({ "unit": stage.unit(planned), "action": "dismiss" }));
     assert_eq!(dismissed.status, 200);
     description.check_answer(&operation::DECIDE_PLAN, &dismissed.body);
-    seen.append(&mut check_reads(&stage, &description).await);
+    seen.append(&mut check_reads(&stage, &description));
 
     for state in [
         "/api/gates open",
@@ -195,7 +198,7 @@ async fn every_answer_is_as_the_description_says_in_every_state() {
     assert_eq!((closed.actor.as_str(), closed.intent.as_deref()), ("person", Some("skip")));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_description_holds_every_route_and_stands_by_itself() {
     // API-01
     let mut stage = Stage::new().await;
@@ -213,7 +216,11 @@ async fn the_description_holds_every_route_and_stands_by_itself() {
         assert_eq!(in_path, wanted);
         assert_eq!(described["requestBody"].is_object(), !operation.request.is_empty());
         // The route is there: what it says of a made-up id is not that the route is unknown.
-        let target = operation.path.replace("{id}", "ffffffffffffffffffffffffffffffff").replace("{intent}", "run_now").replace("{tool}", "record");
+        let target = operation
+            .path
+            .replace("{id}", "ffffffffffffffffffffffffffffffff")
+            .replace("{intent}", "run_now")
+            .replace("{tool}", "record");
         let answer = ask(&stage, &RawRequest { method: method(operation).to_uppercase(), target, ..RawRequest::default() });
         let detail = answer.body["detail"].as_str().unwrap_or_default();
         assert!(!detail.contains("openapi.json"), "{}: {detail}", operation.name);
@@ -226,7 +233,7 @@ async fn the_description_holds_every_route_and_stands_by_itself() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_call_is_answered_with_one_problem_and_changes_nothing() {
     // API-01, API-02, RES-15, RES-16, RES-18
     let mut stage = Stage::new().await;
@@ -257,7 +264,13 @@ async fn a_wrong_call_is_answered_with_one_problem_and_changes_nothing() {
         ("/api/plan".to_owned(), json!({}), 422, Some("unit"), "unit"),
         ("/api/plan".to_owned(), json!({ "unit": unit, "action": "explode" }), 422, None, "explode"),
         ("/api/plan".to_owned(), json!({ "unit": unit, "action": "guide" }), 422, Some("guidance"), "guidance"),
-        ("/api/plan".to_owned(), json!({ "unit": unit, "action": "dismiss", "guidance": "x" }), 422, Some("guidance"), "guidance"),
+        (
+            "/api/plan".to_owned(),
+            json!({ "unit": unit, "action": "dismiss", "guidance": "x" }),
+            422,
+            Some("guidance"),
+            "guidance",
+        ),
         ("/api/plan".to_owned(), json!({ "unit": "acme/api#999", "action": "apply" }), 404, Some("unit"), "acme/api#999"),
         ("/api/plan".to_owned(), json!({ "unit": "nonsense", "action": "apply" }), 422, Some("unit"), "nonsense"),
         ("/api/turns".to_owned(), json!({ "unit": "acme/api#999", "intent": "review" }), 404, Some("unit"), "acme/api#999"),
@@ -292,7 +305,8 @@ async fn a_wrong_call_is_answered_with_one_problem_and_changes_nothing() {
         let detail = description.check_problem(&get(&stage, target), status, target);
         assert!(detail.contains(words), "{target}: {detail}");
     }
-    let torn = RawRequest { method: "POST".to_owned(), target: gate("run_now"), body: "{\"text\":".to_owned(), ..RawRequest::default() };
+    let torn =
+        RawRequest { method: "POST".to_owned(), target: gate("run_now"), body: "{\"text\":".to_owned(), ..RawRequest::default() };
     description.check_problem(&ask(&stage, &torn), 422, "half a body");
     let huge = RawRequest { body: format!("{{\"text\":\"{}\"}}", "a".repeat(2 << 20)), ..torn };
     // The daemon may close the connection before all of it is written: then there is no answer to look at.
@@ -305,13 +319,16 @@ async fn a_wrong_call_is_answered_with_one_problem_and_changes_nothing() {
     for intent in ["run_now", "skip", "dance"] {
         let answer = post(&stage, &format!("/api/gates/{}/{intent}", closed.id), &json!({}));
         let detail = description.check_problem(&answer, 409, intent);
-        assert_eq!((answer.body["gate"]["status"].as_str(), answer.body["gate"]["id"].as_str()), (Some("rejected"), Some(closed.id.as_str())));
+        assert_eq!(
+            (answer.body["gate"]["status"].as_str(), answer.body["gate"]["id"].as_str()),
+            (Some("rejected"), Some(closed.id.as_str()))
+        );
         assert!(detail.contains("already resolved"), "{detail}");
     }
     assert_eq!((stage.events().await, stage.gate(&open.id).await), before, "nothing changed");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_socket_answers_its_owner_s_programs_and_no_web_page() {
     // API-01
     let mut stage = Stage::new().await;
@@ -337,7 +354,7 @@ async fn the_socket_answers_its_owner_s_programs_and_no_web_page() {
     assert!(!socket(&stage).exists(), "the socket goes with the daemon");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_id_may_be_shortened_as_long_as_one_object_has_it() {
     // API-01, RES-16
     let mut stage = Stage::new().await;
@@ -361,7 +378,10 @@ async fn an_id_may_be_shortened_as_long_as_one_object_has_it() {
     store.write(|tx| tx.insert_gate(&other)).unwrap();
     drop(store);
     stage.start_again().await;
-    for request in [RawRequest::get(&format!("/api/gates/{}", &gate.id[..8])), RawRequest::post(&format!("/api/gates/{}/skip", &gate.id[..6]), &json!({}))] {
+    for request in [
+        RawRequest::get(&format!("/api/gates/{}", &gate.id[..8])),
+        RawRequest::post(&format!("/api/gates/{}/skip", &gate.id[..6]), &json!({})),
+    ] {
         let answer = ask(&stage, &request);
         assert_eq!((answer.status, answer.body["field"].as_str()), (422, Some("id")), "{:?}", answer.body);
         let detail = answer.body["detail"].as_str().unwrap();
@@ -388,7 +408,7 @@ impl Drop for Unheard {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_is_repeated_after_a_lost_answer_does_nothing_twice() {
     // API-10, API-05, RES-16, RES-17
     let mut stage = Stage::new().await;
@@ -427,7 +447,10 @@ async fn a_call_that_is_repeated_after_a_lost_answer_does_nothing_twice() {
     let gate = stage.open_gate("plan", third).await;
     let dismiss = RawRequest::post("/api/plan", &json!({ "unit": stage.unit(third), "action": "dismiss" }));
     let unheard = send_unheard(&stage, &dismiss);
-    until("the plan's dismissal", || async { (stage.gate(&gate.id).await.status == "rejected").then_some(()).ok_or_else(|| "open".into()) }).await;
+    until("the plan's dismissal", || async {
+        (stage.gate(&gate.id).await.status == "rejected").then_some(()).ok_or_else(|| "open".into())
+    })
+    .await;
     drop(unheard);
     assert_eq!(ask(&stage, &dismiss).status, 409);
     for _ in 0..2 {
@@ -449,7 +472,7 @@ async fn a_call_that_is_repeated_after_a_lost_answer_does_nothing_twice() {
     assert_eq!(stage.my_reviews(second).len(), seconds);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_post_is_settled_once_and_a_round_by_hand_is_started_once() {
     // API-10
     let mut stage = Stage::new().await;
@@ -499,7 +522,7 @@ async fn live(client: &Client, since: i64, enough: impl Fn(&[Event]) -> bool) ->
     got
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_record_is_followed_from_any_id_over_breaks_and_restarts_each_event_once() {
     // EVT-02, EVT-13
     let mut stage = Stage::new().await;
@@ -545,7 +568,7 @@ async fn the_record_is_followed_from_any_id_over_breaks_and_restarts_each_event_
     child.kill().await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_change_has_its_event_with_who_did_it_and_old_ones_stay_as_they_were() {
     // EVT-01, EVT-03, EVT-04
     let mut stage = Stage::new().await;
@@ -583,14 +606,16 @@ async fn every_change_has_its_event_with_who_did_it_and_old_ones_stay_as_they_we
     // Each step of the round has left its line.
     let unit = events.iter().find(|e| e.gate.as_deref() == Some(gate.id.as_str())).unwrap().unit.clone();
     let story: Vec<&str> = events.iter().filter(|e| e.unit == unit).map(|e| e.kind.as_str()).collect();
-    for kind in ["round_planned", "gate_opened", "gate_decided", "turn_starting", "turn_sent", "turn_started", "turn_asked", "post_sent"] {
+    for kind in
+        ["round_planned", "gate_opened", "gate_decided", "turn_starting", "turn_sent", "turn_started", "turn_asked", "post_sent"]
+    {
         assert!(story.contains(&kind), "{kind} in {story:?}");
     }
     let posted = events.iter().filter(|e| e.class == "posted" && e.unit == unit).count();
     assert!(posted >= 1, "what left in the person's name is of class `posted`");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_plan_s_commands_act_on_the_pull_request_they_name_alone() {
     // CLI-18, API-05
     let mut stage = Stage::new().await;
@@ -622,7 +647,7 @@ async fn the_plan_s_commands_act_on_the_pull_request_they_name_alone() {
     assert_eq!(stage.world.reviews(wloop_tests::REPO, number).iter().filter(|r| r.author == ME).count(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_draining_daemon_says_so_and_answers_until_its_round_has_ended() {
     // RUN-36
     let mut stage = Stage::new().await;

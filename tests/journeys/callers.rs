@@ -120,7 +120,8 @@ async fn an_agent_changes_nothing_over_the_socket_whatever_it_says_it_is() {
     // RES-11, RES-15, RES-19, RES-21, API-04, API-05
     let mut scene = Scene::new().await;
     let before = scene.state().await;
-    let names = [None, Some(scene.agent.session()), Some(scene.other_session.clone()), Some(NOBODY.to_owned()), Some(String::new())];
+    let names =
+        [None, Some(scene.agent.session()), Some(scene.other_session.clone()), Some(NOBODY.to_owned()), Some(String::new())];
     for from in STANDINGS {
         for name in &names {
             for request in scene.writes() {
@@ -136,6 +137,9 @@ async fn an_agent_changes_nothing_over_the_socket_whatever_it_says_it_is() {
     }
     assert_eq!(scene.stage.gate(&scene.open.id).await.status, "open");
 }
+
+/// What a command is called with: a name for it, whether its environment is empty, and what is taken out and set there.
+type Way<'a> = (&'a str, bool, Vec<&'a str>, Vec<(&'a str, &'a str)>);
 
 #[tokio::test]
 async fn an_agent_changes_nothing_by_the_command_line() {
@@ -161,7 +165,7 @@ async fn an_agent_changes_nothing_by_the_command_line() {
     let agents = ["WLOOP_SESSION", "WLOOP_SOCKET", "WLOOP_HOME", "CLAUDECODE", "NO_COLOR", "GH_CONFIG_DIR"];
     let other = scene.other_session.clone();
     // As it is; without its session; with everything of wloop's cleared; from an empty environment; under other names.
-    let ways: Vec<(&str, bool, Vec<&str>, Vec<(&str, &str)>)> = vec![
+    let ways: [Way<'_>; 6] = [
         ("as it is", false, vec![], vec![]),
         ("without its session", false, vec!["WLOOP_SESSION"], vec![]),
         ("cleared", false, agents.to_vec(), vec![]),
@@ -282,7 +286,9 @@ async fn an_agent_reads_everything_but_the_transcripts_of_others() {
             assert_eq!(answer.status, 200);
             assert_eq!(answer.body["transcript"], json!([]), "as {name} from {from:?}");
         }
-        for target in ["/healthz", "/api/status", "/api/gates", "/api/plan", "/api/turns", "/api/posts", "/api/events", "/api/openapi.json"] {
+        for target in
+            ["/healthz", "/api/status", "/api/gates", "/api/plan", "/api/turns", "/api/posts", "/api/events", "/api/openapi.json"]
+        {
             assert_eq!(scene.agent.http(from, RawRequest::get(target), true).await.status, 200, "{target} from {from:?}");
         }
     }
@@ -338,7 +344,10 @@ async fn the_person_is_whoever_descends_from_no_session() {
     assert!(output.status.success(), "{output:?}");
     let gate = scene.stage.gate(&scene.open.id).await;
     let closed = gate.closed.unwrap();
-    assert_eq!((gate.status.as_str(), closed.actor.as_str(), closed.actor_ref, closed.via_session), ("rejected", "person", None, None));
+    assert_eq!(
+        (gate.status.as_str(), closed.actor.as_str(), closed.actor_ref, closed.via_session),
+        ("rejected", "person", None, None)
+    );
     let decided = until("the decision's event", || async {
         let events = scene.stage.client().events(0).await.map_err(|e| e.to_string())?;
         let found = events.into_iter().find(|e| e.kind == "gate_decided" && e.gate.as_ref() == Some(&scene.open.id));

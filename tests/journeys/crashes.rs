@@ -111,7 +111,10 @@ async fn never_given_again(point: &str) {
     stage.stop().await;
     assert_eq!((submitted(&stage, number).len(), stage.writes()), (1, 1));
     let store = ledger(&stage, turn.created_at);
-    assert!(!group_lives(&store, &lost), "what was left of the lost turn is ended");
+    until("what was left of the lost turn is gone", || async {
+        if group_lives(&store, &lost) { Err("alive".to_owned()) } else { Ok(()) }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -345,7 +348,10 @@ async fn killed_at(calls: usize) -> String {
     let end = until(&format!("the end of the one killed at call {calls}"), || async {
         let turns = client.turns(&filter).await.map_err(|e| e.to_string())?;
         let posts = client.posts(&filter).await.map_err(|e| e.to_string())?;
-        let seen = (turns.iter().map(|t| t.state.as_str()).collect::<Vec<_>>(), posts.iter().map(|p| p.state.as_str()).collect::<Vec<_>>());
+        let seen = (
+            turns.iter().map(|t| t.state.as_str()).collect::<Vec<_>>(),
+            posts.iter().map(|p| p.state.as_str()).collect::<Vec<_>>(),
+        );
         match (seen.0.as_slice(), seen.1.as_slice()) {
             (["recorded" | "failed"], ["sent" | "failed"]) | (["failed"], []) => Ok((turns, posts)),
             _ => Err(format!("{seen:?}")),
@@ -395,7 +401,11 @@ async fn two_who_answer_one_gate_at_once_get_one_answer_carried_out() {
                 (_, refusal) => {
                     let problem = refused(refusal);
                     assert_eq!(problem.status, 409);
-                    assert!(problem.detail.contains("already resolved: ") && problem.detail.contains(" by you"), "{}", problem.detail);
+                    assert!(
+                        problem.detail.contains("already resolved: ") && problem.detail.contains(" by you"),
+                        "{}",
+                        problem.detail
+                    );
                     lost += 1;
                 }
             }

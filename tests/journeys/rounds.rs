@@ -1,14 +1,14 @@
 //! One pull request from its announcement to its review, with each answer of the person.
 
-use std::path::PathBuf;
+mod posts;
+mod restarts;
 
 use serde_json::{Value, json};
-use tokio::time::timeout;
 use wloop_api::types::{PlanAction, PlanRequest, Resolve, Turn, TurnRequest};
 use wloop_core::id::UnitRef;
 use wloop_store::{Store, TurnFilter};
-use wloop_tests::{ME, PATIENCE, REPO, Stage, TOKEN, program, refused, until};
-use wloop_world::{Fault, FaultKind, Match, NewPullRequest, PullState, ReviewState};
+use wloop_tests::{ME, REPO, Stage, refused, until};
+use wloop_world::{NewPullRequest, PullState, ReviewState};
 
 /// The call that makes a review.
 pub(crate) const REVIEWS: &str = "/repos/*/*/pulls/*/reviews";
@@ -74,6 +74,14 @@ pub(crate) fn group_lives(store: &Store, turn: &Turn) -> bool {
     rustix::process::test_kill_process_group(group).is_ok()
 }
 
+/// The processes that run, each as its id, its parent, its group and its state; one that only waits to be reaped does not run.
+fn processes(wanted: impl Fn(&[String]) -> bool) -> Vec<Vec<String>> {
+    let output = std::process::Command::new("ps").args(["-A", "-o", "pid=,ppid=,pgid=,stat="]).output().expect("ps runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    lines.filter(|line| line.len() == 4 && !line[3].starts_with('Z') && wanted(line)).collect()
+}
+
 /// The mark of a review, as the ledger holds it.
 fn mark(stage: &Stage, number: u64, at: jiff::Timestamp) -> Option<Value> {
     ledger(stage, at).read().mark(&unit_ref(stage, number), "reviewed").expect("the mark is read")
@@ -92,52 +100,6 @@ fn unasked(stage: &Stage, author: &str, title: &str) -> u64 {
         ..NewPullRequest::default()
     };
     stage.world.open_pull_request(new).expect("a pull request")
-}
-
-/// An agent that makes these calls of tools, one after the other, and ends when the test lets it.
-fn scripted(stage: &Stage, calls: &[(&str, Value)]) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt as _;
-    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "scripted", "version": "1" } } });
-    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let calls = calls.iter().enumerate().map(|(n, (tool, arguments))| {
-        json!({ "jsonrpc": "2.0", "id": n + 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } })
-    });
-    let lines: Vec<String> = [hello, ready].into_iter().chain(calls).map(|line| line.to_string()).collect();
-    let input = stage.scratch().join("calls.jsonl");
-    std::fs::write(&input, format!("{}\n", lines.join("\n"))).expect("the calls are written");
-    let script = format!(
-        "#!/bin/sh\ncat >/dev/null\n{{ cat '{}'; until [ -e \"$WLOOP_DEMO_WAIT\" ]; do sleep 0.05; done; }} | wloop mcp\n",
-        input.display()
-    );
-    let path = stage.scratch().join("scripted.sh");
-    std::fs::write(&path, script).expect("the script is written");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
-    path
-}
-
-async fn start_scripted(stage: &mut Stage, calls: &[(&str, Value)]) {
-    let script = scripted(stage, calls);
-    let demo = program("wloop-demo-agent").display().to_string();
-    start_with(stage, |config| config.replace(&demo, &script.display().to_string())).await;
-}
-
-/// The person submits their pending review, as they do on the web.
-async fn submit_pending(stage: &Stage, number: u64, review: u64) {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let api = stage.world.api_url();
-    let host = api.trim_start_matches("http://");
-    let body = r#"{"event":"COMMENT"}"#;
-    let request = format!(
-        "POST /repos/{REPO}/pulls/{number}/reviews/{review}/events HTTP/1.1\r\nhost: {host}\r\nuser-agent: sam\r\n\
-         authorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    let mut stream = tokio::net::TcpStream::connect(host).await.expect("the small github listens");
-    stream.write_all(request.as_bytes()).await.expect("the call goes out");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 async fn plan(stage: &Stage, number: u64, action: PlanAction, guidance: Option<&str>) -> Vec<wloop_api::types::Gate> {
@@ -190,7 +152,7 @@ async fn run_now_sends_the_round_at_once_and_writes_its_mark() {
     let number = stage.pull("Guard the sum");
     stage.start().await;
     let gate = stage.open_gate("plan", number).await;
-    assert_eq!(gate.intents.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["run_now", "guide", "skip"]);
+    assert_eq!(gate.intents.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["skip", "run_now", "guide"]);
     stage.resolve(&gate.id, "run_now").await;
     let turn = stage.turn(number, &["recorded"]).await;
     assert_eq!(turn.gate.as_deref(), Some(gate.id.as_str()));
@@ -374,7 +336,9 @@ async fn the_plan_is_decided_by_a_call_and_not_by_a_command_without_a_terminal()
     let number = stage.pull("Guard the sum");
     stage.start().await;
     let gate = stage.open_gate("plan", number).await;
-    for arguments in [["plan", "apply", "acme/api#1"].as_slice(), &["review", "acme/api#1"], &["gates", "resolve", &gate.id, "run_now"]] {
+    for arguments in
+        [["plan", "apply", "acme/api#1"].as_slice(), &["review", "acme/api#1"], &["gates", "resolve", &gate.id, "run_now"]]
+    {
         let output = stage.wloop(arguments).output().await.unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(1) && said.contains("no terminal"), "{arguments:?}: {:?} {said}", output.status);
@@ -464,163 +428,6 @@ async fn run_now_after_a_push_that_was_not_seen_runs_on_the_new_head() {
 }
 
 #[tokio::test]
-async fn a_post_whose_head_moved_after_the_word_is_asked_again_on_the_new_one() {
-    // F29, GH-PUB-17
-    let mut stage = Stage::new().await;
-    let (number, turn, gate) = stopped_round(&mut stage).await;
-    let files = [("migrations/0002_drop.sql", Some("ALTER TABLE customer DROP COLUMN fax;\n"))];
-    let head = stage.world.force_push(REPO, number, "Another", &files).unwrap();
-    stage.resolve(&gate.id, "publish").await;
-    let again = stage.open_gate("post", number).await;
-    assert_ne!(again.id, gate.id);
-    assert!(again.words.contains(&turn.head[..7]) && again.words.contains(&head[..7]), "{}", again.words);
-    assert_eq!(stage.writes(), 0);
-    stage.resolve(&again.id, "publish").await;
-    stage.turn(number, &["recorded"]).await;
-    stage.stop().await;
-    assert_eq!(submitted(&stage, number).iter().map(|r| r.commit.as_str()).collect::<Vec<_>>(), [head]);
-}
-
-#[tokio::test]
-async fn a_half_written_review_of_the_person_is_left_alone_and_waited_for() {
-    // F30, GH-PUB-20
-    let mut stage = Stage::new().await;
-    stage.agent_word = "slow-before-post".to_owned();
-    let number = stage.pull("Guard the sum");
-    stage.start().await;
-    let gate = stage.open_gate("plan", number).await;
-    stage.resolve(&gate.id, "run_now").await;
-    stage.turn(number, &["started"]).await;
-    let pending = stage.world.submit_review(REPO, number, ME, None, "half a thought", &[]).unwrap();
-    stage.let_agent_post();
-    let held = stage.open_gate("post", number).await;
-    assert!(held.words.contains("pending review"), "{}", held.words);
-    assert_eq!(stage.turn(number, &["asked"]).await.posts[0].state, "held");
-    let theirs = stage.my_reviews(number);
-    assert_eq!((theirs.len(), theirs[0].state, theirs[0].body.as_str()), (1, ReviewState::Pending, "half a thought"));
-    submit_pending(&stage, number, pending).await;
-    stage.resolve(&held.id, "publish").await;
-    stage.turn(number, &["recorded"]).await;
-    stage.stop().await;
-    let reviews = submitted(&stage, number);
-    assert_eq!(reviews.len(), 2, "theirs and the round's");
-    assert_eq!(reviews[0].body, "half a thought");
-}
-
-#[tokio::test]
-async fn an_own_pull_request_gets_a_comment_and_no_verdict() {
-    // ROUND-15
-    let mut stage = Stage::new().await;
-    let number = unasked(&stage, ME, "My own");
-    stage.start().await;
-    sweeps(&stage, 2).await;
-    assert_eq!(stage.plan().await, [], "no round is planned for it");
-    stage.client().start_turn(&by_hand(&stage.unit(number))).await.unwrap();
-    stage.turn(number, &["recorded"]).await;
-    stage.stop().await;
-    assert_eq!(submitted(&stage, number).iter().map(|r| r.state).collect::<Vec<_>>(), [ReviewState::Commented]);
-}
-
-#[tokio::test]
-async fn a_verdict_on_an_own_pull_request_becomes_a_comment_and_is_asked() {
-    // F32, GH-PUB-21, T9
-    let mut stage = Stage::new().await;
-    let number = unasked(&stage, ME, "My own");
-    start_scripted(&mut stage, &[("github_post", json!({ "shape": "review", "event": "APPROVE", "text": "Looks right." }))]).await;
-    stage.client().start_turn(&by_hand(&stage.unit(number))).await.unwrap();
-    let gate = stage.open_gate("post", number).await;
-    let post = gate.post.clone().expect("the post");
-    assert_eq!((post.event.as_deref(), post.text.as_str(), post.state.as_str()), (Some("COMMENT"), "Looks right.", "held"));
-    stage.turn(number, &["asked"]).await;
-    assert_eq!(stage.writes(), 0);
-    stage.let_agent_post();
-    stage.resolve(&gate.id, "publish").await;
-    stage.turn(number, &["recorded"]).await;
-    stage.stop().await;
-    assert_eq!(submitted(&stage, number).iter().map(|r| r.state).collect::<Vec<_>>(), [ReviewState::Commented]);
-}
-
-#[tokio::test]
-async fn a_comment_off_the_diff_moves_into_the_body() {
-    // GH-PUB-18, GH-PUB-16
-    let mut stage = Stage::new().await;
-    let number = stage.pull("Guard the sum");
-    let comments = json!([
-        { "path": "src/lib.rs", "line": 2, "body": "on the diff" },
-        { "path": "src/lib.rs", "line": 400, "body": "far away" },
-        { "path": "README.md", "line": 1, "body": "untouched file" },
-    ]);
-    let post = json!({ "shape": "review", "event": "COMMENT", "text": "Three things.", "comments": comments });
-    start_scripted(&mut stage, &[("github_post", post)]).await;
-    let gate = stage.open_gate("plan", number).await;
-    stage.resolve(&gate.id, "run_now").await;
-    stage.post(number, &["sent"]).await;
-    stage.let_agent_post();
-    stage.turn(number, &["unrecorded"]).await;
-    stage.stop().await;
-    let reviews = submitted(&stage, number);
-    assert_eq!(reviews.len(), 1);
-    let inline: Vec<(&str, u64)> = reviews[0].comments.iter().map(|c| (c.path.as_str(), c.line)).collect();
-    assert_eq!(inline, [("src/lib.rs", 2)]);
-    for moved in ["src/lib.rs:400", "far away", "README.md:1", "untouched file"] {
-        assert!(reviews[0].body.contains(moved), "{moved} in {}", reviews[0].body);
-    }
-}
-
-#[tokio::test]
-async fn our_own_echo_makes_no_work_and_a_new_request_makes_one_follow_up() {
-    // F27, GH-PUB-29, GH-PUB-30, ROUND-02, ROUND-10
-    let mut stage = Stage::new().await;
-    let number = stage.pull("Guard the sum");
-    stage.start().await;
-    let gate = stage.open_gate("plan", number).await;
-    stage.resolve(&gate.id, "run_now").await;
-    let first = stage.turn(number, &["recorded"]).await;
-    sweeps(&stage, 3).await;
-    assert_eq!(stage.plan().await, [], "our own review is no news");
-    stage.world.request_review(REPO, number, "ines", ME).unwrap();
-    let gate = stage.open_gate("plan", number).await;
-    assert_eq!(stage.plan().await[0].stage, "follow-up");
-    stage.resolve(&gate.id, "run_now").await;
-    let client = stage.client();
-    let filter = wloop_api::client::UnitFilter { state: Some("recorded".to_owned()), unit: Some(stage.unit(number)) };
-    until("the follow-up is recorded", || async {
-        let turns = client.turns(&filter).await.map_err(|e| e.to_string())?;
-        if turns.len() == 2 { Ok(()) } else { Err(format!("{} recorded", turns.len())) }
-    })
-    .await;
-    let follow_up = &turns(&stage, number).await[0];
-    assert_eq!((follow_up.stage.as_str(), follow_up.head.as_str()), ("follow-up", first.head.as_str()));
-    sweeps(&stage, 3).await;
-    assert_eq!(stage.plan().await, []);
-    stage.stop().await;
-    assert_eq!(submitted(&stage, number).len(), 2);
-}
-
-#[tokio::test]
-async fn a_limit_makes_the_post_wait_and_go_once() {
-    // GH-SYNC-36, GH-SYNC-38
-    let mut stage = Stage::new().await;
-    let number = stage.pull("Guard the sum");
-    let limited = FaultKind::Answer {
-        status: 403,
-        headers: vec![("retry-after".to_owned(), "3".to_owned())],
-        body: json!({ "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again." }),
-    };
-    stage.world.push_fault(Fault::new("POST", REVIEWS, limited));
-    stage.start().await;
-    let gate = stage.open_gate("plan", number).await;
-    stage.resolve(&gate.id, "run_now").await;
-    let turn = stage.turn(number, &["recorded"]).await;
-    assert_eq!(turn.posts[0].attempts, 2);
-    assert!(turn.posts[0].changed_at.duration_since(turn.posts[0].created_at).as_secs() >= 3, "{:?}", turn.posts[0]);
-    let events = stage.events().await;
-    assert!(events.iter().all(|(kind, _)| kind != "post_failed" && kind != "post_doubtful" && kind != "turn_failed"), "{events:?}");
-    stage.stop().await;
-    assert_eq!(submitted(&stage, number).len(), 1);
-}
-
-#[tokio::test]
 async fn rounds_wait_for_a_free_place_and_the_persons_own_go_first() {
     // RUN-28
     let mut stage = Stage::new().await;
@@ -655,171 +462,16 @@ async fn a_cancelled_turn_leaves_no_process() {
     let gate = stage.open_gate("plan", number).await;
     stage.resolve(&gate.id, "run_now").await;
     let turn = stage.turn(number, &["started"]).await;
+    let agent = processes(|line| line[1] == stage.pid().to_string());
+    assert_eq!(agent.len(), 1, "{agent:?}");
+    let group = agent[0][2].clone();
     stage.client().cancel_turn(&turn.id).await.unwrap();
     let turn = stage.turn(number, &["dismissed"]).await;
     assert_eq!(turn.cause.as_deref(), Some("cancelled by you"));
+    let left = processes(|line| line[2] == group);
+    assert!(left.is_empty(), "{left:?}");
     sweeps(&stage, 2).await;
     assert_eq!(turns(&stage, number).await.len(), 1);
     stage.stop().await;
-    assert!(!group_lives(&ledger(&stage, turn.created_at), &turn));
     assert_eq!(stage.writes(), 0);
-}
-
-#[tokio::test]
-async fn the_same_post_twice_is_one_review() {
-    // GH-PUB-26
-    let mut stage = Stage::new().await;
-    stage.agent_word = "double".to_owned();
-    let number = stage.pull("Guard the sum");
-    stage.start().await;
-    let gate = stage.open_gate("plan", number).await;
-    stage.resolve(&gate.id, "run_now").await;
-    let turn = stage.turn(number, &["recorded"]).await;
-    assert_eq!((turn.posts.len(), turn.posts[0].attempts), (1, 1));
-    stage.stop().await;
-    assert_eq!((submitted(&stage, number).len(), stage.writes()), (1, 1));
-}
-
-#[tokio::test]
-async fn a_window_goes_on_over_a_restart() {
-    // WIN-24
-    let mut stage = Stage::new().await;
-    let number = stage.pull("Guard the sum");
-    stage.start().await;
-    let gate = stage.open_gate("plan", number).await;
-    let item = stage.plan().await.remove(0);
-    for killed in [false, true] {
-        if killed {
-            stage.kill().await;
-        } else {
-            stage.stop().await;
-        }
-        stage.start_again().await;
-        sweeps(&stage, 1).await;
-        let now = stage.gate(&gate.id).await;
-        assert_eq!((now.status.as_str(), now.deadline), ("open", gate.deadline));
-        let plan = stage.plan().await;
-        assert_eq!((plan.len(), plan[0].id.as_str(), plan[0].deadline), (1, item.id.as_str(), item.deadline));
-    }
-    stage.resolve(&gate.id, "run_now").await;
-    stage.turn(number, &["recorded"]).await;
-    stage.stop().await;
-    assert_eq!(submitted(&stage, number).len(), 1);
-}
-
-#[tokio::test]
-async fn a_deadline_that_passed_while_the_daemon_was_down_runs_once() {
-    // WIN-25, K15
-    let mut stage = Stage::new().await;
-    stage.window = "3s".to_owned();
-    let number = stage.pull("Guard the sum");
-    stage.start().await;
-    let gate = stage.open_gate("plan", number).await;
-    stage.kill().await;
-    let left = gate.deadline.unwrap().duration_since(gate.opened_at);
-    // Longer than the window, counted from after its opening: the deadline is past.
-    tokio::time::sleep(std::time::Duration::try_from(left).unwrap()).await;
-    stage.start_again().await;
-    let turn = stage.turn(number, &["recorded"]).await;
-    assert_eq!(turn.gate.as_deref(), Some(gate.id.as_str()));
-    let closed = stage.gate(&gate.id).await.closed.unwrap();
-    assert!(closed.actor == "window" && Some(closed.at) >= gate.deadline, "{closed:?}");
-    sweeps(&stage, 2).await;
-    assert_eq!(turns(&stage, number).await.len(), 1);
-    stage.stop().await;
-    assert_eq!(submitted(&stage, number).len(), 1);
-}
-
-#[tokio::test]
-async fn a_turn_that_a_kill_cut_off_has_failed_and_is_not_given_its_prompt_again() {
-    // RUN-35, T6
-    let mut stage = Stage::new().await;
-    stage.agent_word = "hang".to_owned();
-    let number = stage.pull("Guard the sum");
-    stage.start().await;
-    let gate = stage.open_gate("plan", number).await;
-    stage.resolve(&gate.id, "run_now").await;
-    let before = stage.turn(number, &["started"]).await;
-    stage.kill().await;
-    stage.start_again().await;
-    let turn = stage.turn(number, &["failed"]).await;
-    assert_eq!(turn.id, before.id);
-    assert!(turn.cause.as_deref().is_some_and(|c| c.starts_with("interrupted")), "{:?}", turn.cause);
-    sweeps(&stage, 2).await;
-    assert_eq!((turns(&stage, number).await.len(), stage.plan().await.len()), (1, 0));
-    stage.stop().await;
-    let store = ledger(&stage, turn.created_at);
-    until("its process group is gone", || async { if group_lives(&store, &turn) { Err("alive".to_owned()) } else { Ok(()) } }).await;
-    assert_eq!(stage.writes(), 0);
-}
-
-#[tokio::test]
-async fn a_stop_waits_for_the_turn_that_runs() {
-    // RUN-36
-    let mut stage = Stage::new().await;
-    stage.agent_word = "slow-before-post".to_owned();
-    let number = stage.pull("Guard the sum");
-    stage.start().await;
-    let gate = stage.open_gate("plan", number).await;
-    stage.resolve(&gate.id, "run_now").await;
-    let turn = stage.turn(number, &["started"]).await;
-    let (client, go) = (stage.client(), stage.scratch().join("go"));
-    let draining = async {
-        until("it drains", || async {
-            let status = client.status().await.map_err(|e| e.to_string())?;
-            if status.draining { Ok(()) } else { Err("it runs".to_owned()) }
-        })
-        .await;
-        std::fs::write(go, "go").unwrap();
-    };
-    tokio::join!(stage.stop(), draining);
-    assert_eq!(submitted(&stage, number).len(), 1);
-    stage.start_again().await;
-    let after = stage.turn(number, &["recorded"]).await;
-    assert_eq!(after.id, turn.id);
-    stage.stop().await;
-}
-
-/// A post whose call is held when the daemon is killed.
-async fn killed_in_the_post(kind: FaultKind) -> (Stage, u64) {
-    let mut stage = Stage::new().await;
-    let number = stage.pull("Guard the sum");
-    stage.world.push_fault(Fault::new("POST", REVIEWS, kind));
-    stage.start().await;
-    let gate = stage.open_gate("plan", number).await;
-    stage.resolve(&gate.id, "run_now").await;
-    timeout(PATIENCE, stage.world.until_held(1)).await.expect("the call arrives");
-    stage.kill().await;
-    stage.world.release_held();
-    stage.start_again().await;
-    (stage, number)
-}
-
-#[tokio::test]
-async fn a_post_that_arrived_before_the_kill_is_found_and_not_repeated() {
-    // F06, K7, GH-PUB-07
-    let (mut stage, number) = killed_in_the_post(FaultKind::ActedThenHang).await;
-    let post = stage.post(number, &["sent"]).await;
-    assert_eq!((post.attempts, post.url.as_deref()), (1, Some(submitted(&stage, number)[0].url.as_str())));
-    stage.turn(number, &["failed"]).await;
-    sweeps(&stage, 2).await;
-    assert_eq!(stage.plan().await, []);
-    stage.stop().await;
-    assert_eq!((submitted(&stage, number).len(), stage.writes()), (1, 1));
-}
-
-#[tokio::test]
-async fn a_post_that_never_arrived_before_the_kill_is_proved_absent_and_sent_by_a_retry() {
-    // F06, K6, GH-PUB-07, DRAFT-11
-    let (mut stage, number) = killed_in_the_post(FaultKind::Hang).await;
-    let post = stage.post(number, &["failed"]).await;
-    assert!(!post.maybe_posted, "{post:?}");
-    assert_eq!(stage.writes(), 0);
-    stage.client().post_retry(&post.id).await.unwrap();
-    stage.post(number, &["sent"]).await;
-    stage.stop().await;
-    assert_eq!(submitted(&stage, number).len(), 1);
-    let posts = stage.world.calls().iter().filter(|c| Match::new("POST", REVIEWS).fits_call(c)).count();
-    assert_eq!(posts, 2, "the lost call and the retry");
-    assert!(!stage.log().contains(TOKEN));
 }

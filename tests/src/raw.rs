@@ -48,7 +48,8 @@ impl RawRequest {
     pub fn send(&self, socket: &Path) -> std::io::Result<RawAnswer> {
         let mut stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        let mut text = format!("{} {} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", self.method, self.target, self.body.len());
+        let mut text =
+            format!("{} {} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", self.method, self.target, self.body.len());
         if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
             text.push_str("Host: wloop\r\n");
         }

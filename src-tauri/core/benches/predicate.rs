@@ -42,9 +42,7 @@ fn facts() -> Frame {
         ("pr.slug", Value::Text("acme/api#12".to_owned())),
         ("pr.state", Value::Text("open".to_owned())),
     ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), value))
-    .collect()
+    .into()
 }
 
 /// What the `cel` crate makes of a text without variables: its own values of times are made so.
@@ -95,7 +93,7 @@ fn main() {
     let facts = facts();
     let now: Timestamp = NOW.parse().expect("a timestamp");
     let mut variables = HashMap::new();
-    for (name, value) in &facts {
+    for (name, value) in facts.iter() {
         put(&mut variables, name, theirs(value));
     }
     let mut context = cel::Context::default();

@@ -108,10 +108,7 @@ impl Delivery {
             (S::Held, E::Try | E::CannotTake | E::Confirm | E::Wait | E::Refuse | E::CannotTell | E::Retry | E::WasSent)
             | (S::Queued, E::Release | E::Wait | E::Refuse | E::CannotTell | E::Retry | E::WasSent)
             | (S::Sending, E::Release | E::CannotTake | E::Retry | E::WasSent | E::Drop)
-            | (
-                S::Failed,
-                E::Release | E::Hold | E::Try | E::CannotTake | E::Wait | E::Refuse | E::CannotTell | E::WasSent,
-            )
+            | (S::Failed, E::Release | E::Hold | E::Try | E::CannotTake | E::Wait | E::Refuse | E::CannotTell | E::WasSent)
             | (S::Sent | S::Dropped, _) => Err(NoStep { from: self.state }),
         }
     }

@@ -120,7 +120,10 @@ mod tests {
     }
 
     fn running() -> Vec<Running> {
-        vec![Running { session: session(), process: ProcessRow { pid: AGENT.into(), start: "s200".to_owned(), pgid: AGENT.into() } }]
+        vec![Running {
+            session: session(),
+            process: ProcessRow { pid: AGENT.into(), start: "s200".to_owned(), pgid: AGENT.into() },
+        }]
     }
 
     /// Who calls in a family of `(pid, parent, group)`, each process started at `s<pid>`.

@@ -10,11 +10,34 @@ use wloop_core::github::ReadFault;
 use wloop_providers::{GithubConfig, GithubProvider, Provider as _};
 use wloop_store::{Store, StoreError};
 
-use crate::face::{Check, Level};
 use crate::home::Home;
 use crate::runner::{chain, rounds};
 use crate::settings::Rules;
 use crate::{edge, secret};
+
+/// How bad a check's finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// All is well.
+    Ok,
+    /// It works, but look at it.
+    Warn,
+    /// It does not work until something is done.
+    Fail,
+}
+
+/// One finding of `wloop doctor`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What was looked at, such as `configuration`.
+    pub name: String,
+    /// How it is.
+    pub level: Level,
+    /// What was found.
+    pub found: String,
+    /// What to do; empty when all is well.
+    pub advice: String,
+}
 
 /// A clock that differs from GitHub's by more than this is told (GH-SYNC-45).
 const SKEW_LIMIT_MS: i64 = 60_000;
@@ -28,7 +51,11 @@ pub(crate) async fn check(home: &Home, environment: &BTreeMap<String, String>) -
     }
     let rules = match Rules::load(home) {
         Ok(rules) => {
-            let found = if home.config.is_file() { home.config.display().to_string() } else { "none yet; every key has its default".to_owned() };
+            let found = if home.config.is_file() {
+                home.config.display().to_string()
+            } else {
+                "none yet; every key has its default".to_owned()
+            };
             checks.push(fine("configuration", found));
             let count = rules.profile.workflows.len();
             let many = if count == 1 { "" } else { "s" };
@@ -93,7 +120,11 @@ async fn daemon(home: &Home, checks: &mut Vec<Check>) -> bool {
             if let Ok(meta) = std::fs::metadata(&socket)
                 && meta.permissions().mode() & 0o077 != 0
             {
-                checks.push(fail("socket", format!("{} can be reached by others", socket.display()), format!("chmod 600 {}", socket.display())));
+                checks.push(fail(
+                    "socket",
+                    format!("{} can be reached by others", socket.display()),
+                    format!("chmod 600 {}", socket.display()),
+                ));
             }
             true
         }
@@ -117,10 +148,14 @@ fn database(home: &Home, running: bool, checks: &mut Vec<Check>) {
         checks.push(fine("database", format!("{}, made at the first start", home.database.display())));
         return;
     }
-    match Store::open(&home.database, edge::now()) {
+    match Store::open(&home.database, edge::now()).and_then(|store| store.check().map(|()| store)) {
         Ok(store) => checks.push(fine("database", format!("{}, {} kB", home.database.display(), store.bytes() / 1024))),
         Err(fault @ StoreError::Held { .. }) => {
-            checks.push(fail("database", chain(&fault), "a daemon holds the home and does not answer; end it and start it again"));
+            checks.push(fail(
+                "database",
+                chain(&fault),
+                "a daemon holds the home and does not answer; end it and start it again",
+            ));
         }
         Err(fault) => checks.push(fail("database", chain(&fault), "see what it says; nothing was changed")),
     }
@@ -129,7 +164,11 @@ fn database(home: &Home, running: bool, checks: &mut Vec<Check>) {
 async fn github(rules: &Rules, environment: &BTreeMap<String, String>, checks: &mut Vec<Check>) {
     let config = &rules.config.github;
     let Some(source) = &config.token else {
-        checks.push(warn("github", "no token is set", "set `plugins.github.token` in `config.toml`, such as `cmd:gh auth token`"));
+        checks.push(warn(
+            "github",
+            "no token is set",
+            "set `plugins.github.token` in `config.toml`, such as `cmd:gh auth token`",
+        ));
         return;
     };
     let token = match secret::token(source, environment).await {
@@ -166,7 +205,9 @@ async fn github(rules: &Rules, environment: &BTreeMap<String, String>, checks: &
             let advice = match fault {
                 ReadFault::SignedOut(_) => "set a token that github accepts in `plugins.github.token`",
                 ReadFault::Wait { .. } => "wait; nothing is lost meanwhile",
-                ReadFault::NotFound(_) | ReadFault::Unreachable(_) | ReadFault::Unusable(_) => "look at `plugins.github.api_url` and the network",
+                ReadFault::NotFound(_) | ReadFault::Unreachable(_) | ReadFault::Unusable(_) => {
+                    "look at `plugins.github.api_url` and the network"
+                }
             };
             checks.push(fail("github", format!("{address}: {fault}"), advice));
         }
@@ -178,9 +219,17 @@ async fn agents(rules: &Rules, environment: &BTreeMap<String, String>, checks: &
     let default = rules.agent_for(None);
     if !configs.iter().any(|c| c.name == default) {
         if default == "claude-code" {
-            configs.push(preset::AgentConfig { name: default.clone(), preset: default.clone(), ..preset::AgentConfig::default() });
+            configs.push(preset::AgentConfig {
+                name: default.clone(),
+                preset: default.clone(),
+                ..preset::AgentConfig::default()
+            });
         } else {
-            checks.push(fail("agents", format!("`agents.default` names `{default}`, which is not configured"), format!("add `[agents.{default}]`")));
+            checks.push(fail(
+                "agents",
+                format!("`agents.default` names `{default}`, which is not configured"),
+                format!("add `[agents.{default}]`"),
+            ));
         }
     }
     for config in configs {

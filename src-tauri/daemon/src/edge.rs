@@ -55,3 +55,9 @@ pub(crate) fn die() {
     let _killed = rustix::process::kill_process(me, rustix::process::Signal::KILL);
     std::process::abort();
 }
+
+/// One line on standard error.
+#[expect(clippy::print_stderr, reason = "the daemon in the foreground and `wloop mcp` speak to whoever started them")]
+pub(crate) fn complain(words: &str) {
+    eprintln!("wloop: {words}");
+}

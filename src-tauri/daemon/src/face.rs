@@ -4,33 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::edge::complain;
 use crate::home::Home;
 use crate::settings::Rules;
 use crate::{doctor as checks, mcp, run};
 
-/// How bad a check's finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// All is well.
-    Ok,
-    /// It works, but look at it.
-    Warn,
-    /// It does not work until something is done.
-    Fail,
-}
-
-/// One finding of `wloop doctor`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
-    /// What was looked at, such as `configuration`.
-    pub name: String,
-    /// How it is.
-    pub level: Level,
-    /// What was found.
-    pub found: String,
-    /// What to do; empty when all is well.
-    pub advice: String,
-}
+pub use crate::doctor::{Check, Level};
 
 /// The names of environment variables that mark an agent's environment (profile-files.md).
 const AGENT_VARIABLES: [&str; 8] = [
@@ -98,10 +77,4 @@ pub fn agent_variables(home: &Home) -> Vec<String> {
         names.extend(rules.config.agents_environment);
     }
     names
-}
-
-/// One line on standard error.
-#[expect(clippy::print_stderr, reason = "the daemon in the foreground and `wloop mcp` speak to whoever started them")]
-pub(crate) fn complain(words: &str) {
-    eprintln!("wloop: {words}");
 }

@@ -21,7 +21,7 @@ pub(crate) fn health(outside: &Outside, started_at: Timestamp) -> Result<api::He
         Ok::<_, StoreError>((provider, reads.status_counts()?.running_turns, warnings(reads)?))
     })?;
     let mut warnings = warnings;
-    warnings.extend(provider.error.iter().map(|error| format!("github: {error}")));
+    warnings.extend(provider.error.iter().map(|error| of_github(error)));
     warnings.extend(port.iter().flat_map(|p| p.notes.iter().chain(&p.skipped)).map(|note| format!("github: {note}")));
     warnings.extend(outside.rules.profile.broken.iter().map(|fault| format!("a workflow does not load: {fault}")));
     let healthy = outside.hub.healthy();
@@ -60,7 +60,7 @@ pub(crate) fn status(outside: &Outside) -> Result<api::Status, StoreError> {
         let row = reads.provider("github")?;
         let provider = view::provider(row.as_ref(), port.as_ref(), &outside.addresses.api, reads.watched_count()?, now);
         let mut warnings = warnings(reads)?;
-        warnings.extend(provider.error.iter().map(|error| format!("github: {error}")));
+        warnings.extend(provider.error.iter().map(|error| of_github(error)));
         Ok(api::Status {
             pending_rounds: counts.pending_rounds,
             open_gates: view::open_gates(&reads.open_gates_by_kind()?),
@@ -93,6 +93,11 @@ fn warnings(reads: &wloop_store::Reads<'_>) -> Result<Vec<String>, StoreError> {
         found.push(format!("{failed} posts failed or cannot be told; `wloop inbox` shows them"));
     }
     Ok(found)
+}
+
+/// An error of the provider as a sentence of its own; most name it already.
+fn of_github(error: &str) -> String {
+    if error.starts_with("github") { error.to_owned() } else { format!("github: {error}") }
 }
 
 /// Resident memory of this process.

@@ -39,9 +39,8 @@ impl Home {
     /// # Errors
     /// [`HomeFault::Unknown`] when the platform's folders are not known either.
     pub fn resolve(flag: Option<&Path>, environment: &BTreeMap<String, String>) -> Result<Self, HomeFault> {
-        let given = flag
-            .map(Path::to_path_buf)
-            .or_else(|| environment.get("WLOOP_HOME").filter(|v| !v.is_empty()).map(PathBuf::from));
+        let given =
+            flag.map(Path::to_path_buf).or_else(|| environment.get("WLOOP_HOME").filter(|v| !v.is_empty()).map(PathBuf::from));
         if let Some(root) = given {
             let root = std::path::absolute(&root).unwrap_or(root);
             return Ok(Self {
@@ -78,7 +77,8 @@ impl Home {
     pub fn unusable(&self) -> Option<String> {
         let root = self.given.as_ref()?;
         let meta = std::fs::metadata(root).ok()?;
-        (!meta.is_dir()).then(|| format!("the home `{}` is no folder; name another with `--home DIR` or `WLOOP_HOME`", root.display()))
+        (!meta.is_dir())
+            .then(|| format!("the home `{}` is no folder; name another with `--home DIR` or `WLOOP_HOME`", root.display()))
     }
 
     /// The daemon's socket.

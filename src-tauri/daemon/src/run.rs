@@ -15,9 +15,8 @@ use wloop_agents::redact::Redactor;
 use wloop_providers::{Addresses, GithubConfig, GithubProvider, Provider};
 use wloop_store::Store;
 
-use crate::edge::{self, Ids};
+use crate::edge::{self, Ids, complain};
 use crate::engine::Engine;
-use crate::face::complain;
 use crate::home::Home;
 use crate::hub::Hub;
 use crate::input::{AgentEvent, Input};
@@ -32,7 +31,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// Runs until SIGTERM or SIGINT, then drains; a second signal ends at once.
 pub(crate) async fn daemon(home: &Home, environment: BTreeMap<String, String>) -> ExitCode {
     start_log(&environment);
-    fail::FailScenario::setup();
+    // The points are armed as long as this is held.
+    let _armed = fail::FailScenario::setup();
     if let Some(words) = home.unusable() {
         complain(&words);
         return ExitCode::FAILURE;
@@ -59,9 +59,10 @@ pub(crate) async fn daemon(home: &Home, environment: BTreeMap<String, String>) -
     }
 }
 
-/// The log goes to standard error; `WLOOP_LOG` chooses how much of it.
+/// The log goes to standard error; `WLOOP_LOG` chooses how much of it. What the client library says of a failed call the provider's
+/// health says in better words.
 fn start_log(environment: &BTreeMap<String, String>) {
-    let wanted = environment.get("WLOOP_LOG").map_or("warn", String::as_str);
+    let wanted = environment.get("WLOOP_LOG").map_or("warn,octocrab=off", String::as_str);
     let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(wanted);
     let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter).with_ansi(false);
     // A second daemon in one process keeps the first one's log.
@@ -108,6 +109,7 @@ async fn serve(home: &Home, environment: BTreeMap<String, String>, rules: Rules)
         secrets,
         tools,
         addresses,
+        repositories: Mutex::default(),
         failures: AtomicU32::new(0),
         draining: CancellationToken::new(),
         stopping: stopping.clone(),

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use wloop_agents::redact::Redactor;
+use wloop_core::github::RepoName;
 use wloop_core::id::TurnId;
 use wloop_providers::{Addresses, DetailRef, InventoryQuery, Provider, TeamPolicy};
 use wloop_store::StoreError;
@@ -49,6 +50,8 @@ pub(crate) struct Outside {
     pub(crate) tools: PathBuf,
     /// Where the provider and its git are.
     pub(crate) addresses: Addresses,
+    /// One lock a repository: git takes one writer at a time.
+    pub(crate) repositories: Mutex<BTreeMap<RepoName, Arc<tokio::sync::Mutex<()>>>>,
     /// How often in a row the ledger took nothing.
     pub(crate) failures: AtomicU32,
     /// Set once nothing new is to be started.

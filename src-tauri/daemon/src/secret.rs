@@ -14,13 +14,15 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub(crate) async fn token(source: &SecretSource, environment: &BTreeMap<String, String>) -> Result<SecretString, String> {
     let text = match source {
         SecretSource::Literal(text) => text.clone(),
-        SecretSource::Env(name) => environment
-            .get(name)
-            .cloned()
-            .ok_or_else(|| format!("`plugins.github.token` names the variable `{name}`, which is not set; set it, or name another source"))?,
+        SecretSource::Env(name) => environment.get(name).cloned().ok_or_else(|| {
+            format!("`plugins.github.token` names the variable `{name}`, which is not set; set it, or name another source")
+        })?,
         SecretSource::Command(command) => of_command(command, environment).await?,
         SecretSource::Keychain(_) => {
-            return Err("`plugins.github.token` names the keychain, which this version does not read; use `env:NAME` or `cmd:COMMAND`".to_owned());
+            return Err(
+                "`plugins.github.token` names the keychain, which this version does not read; use `env:NAME` or `cmd:COMMAND`"
+                    .to_owned(),
+            );
         }
     };
     let text = text.trim();
@@ -39,7 +41,11 @@ async fn of_command(command: &[String], environment: &BTreeMap<String, String>) 
     child.args(arguments).env_clear().envs(environment).stdin(Stdio::null()).kill_on_drop(true);
     let output = match tokio::time::timeout(LIMIT, child.output()).await {
         Err(_) => return Err(format!("`{shown}` did not tell the token within {} s; run it by hand and see", LIMIT.as_secs())),
-        Ok(Err(fault)) => return Err(format!("`{shown}` could not be run for the token: {fault}; install it, or name another source in `plugins.github.token`")),
+        Ok(Err(fault)) => {
+            return Err(format!(
+                "`{shown}` could not be run for the token: {fault}; install it, or name another source in `plugins.github.token`"
+            ));
+        }
         Ok(Ok(output)) => output,
     };
     if !output.status.success() {

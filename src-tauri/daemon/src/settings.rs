@@ -11,6 +11,7 @@ use wloop_core::rules::policy::{ApprovalTable, overlay};
 use wloop_core::rules::profile::{Act, Profile, Workflow};
 
 use crate::home::Home;
+use crate::runner::rounds::agent_of;
 
 /// The bundled profile: path inside the profile, text.
 pub(crate) const BUNDLED: &[(&str, &str)] = &[
@@ -65,6 +66,12 @@ impl Rules {
                 None
             }
         };
+        // An agent that could not run is told now, and not by its first round.
+        for (name, entry) in config.iter().flat_map(|c| &c.agents) {
+            if let Err(found) = wloop_agents::preset::check(&agent_of(name, entry)) {
+                faults.push(fault("config.toml", &format!("agents.{name}"), found.to_string(), "see `docs/configuration.md`"));
+            }
+        }
         match (config, profile, faults.is_empty()) {
             (Some(config), Some(profile), true) => {
                 let has_provider = config.github.token.is_some();

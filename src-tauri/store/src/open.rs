@@ -161,6 +161,19 @@ impl Store {
         migrate::back_up(&self.connection, &self.path, target)
     }
 
+    /// Reads every page and looks whether the file is whole; it takes as long as reading the file does.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when it is not, or what reading it says.
+    pub fn check(&self) -> Result<(), StoreError> {
+        let found = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        match found {
+            Ok(word) if word == "ok" => Ok(()),
+            Ok(_) => Err(StoreError::Damaged { path: self.path.clone() }),
+            Err(source) => Err(StoreError::of_sql(&self.path, source)),
+        }
+    }
+
     /// Moves the write-ahead log into the file and empties it, as far as readers let it.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Crates: who uses whom, what is built into which, under which licences.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
@@ -157,7 +157,7 @@ fn every_crate_takes_lints_version_and_licence_from_the_workspace() {
 
 /// Just enough of a manifest: its lines by table.
 mod toml_like {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     pub(super) type Table = BTreeMap<String, BTreeSet<String>>;
 

@@ -48,12 +48,8 @@ fn play(all: &Path) {
     let session = environment.get("WLOOP_SESSION").cloned().unwrap_or_default();
     let folder = all.join(&session);
     std::fs::create_dir_all(&folder).expect("a folder");
-    let start = Start {
-        argv: std::env::args().collect(),
-        environment,
-        folder: std::env::current_dir().expect("a folder"),
-        prompt,
-    };
+    let start =
+        Start { argv: std::env::args().collect(), environment, folder: std::env::current_dir().expect("a folder"), prompt };
     write(&folder.join("start.json"), &start);
     for n in 1.. {
         let path = folder.join(format!("order-{n}.json"));

@@ -271,7 +271,7 @@ fn review_word(state: ReviewState) -> &'static str {
 }
 
 fn put(frame: &mut Frame, name: &str, value: Value) {
-    frame.insert(name.to_owned(), value);
+    frame.insert(name, value);
 }
 
 fn text(frame: &mut Frame, name: &str, value: impl Into<String>) {

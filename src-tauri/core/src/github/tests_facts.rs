@@ -84,7 +84,7 @@ fn every_fact_has_a_registered_name_and_type() {
                 Value::Duration(_) => "duration",
                 Value::Time(_) => "timestamp",
             };
-            (name.as_str(), kind)
+            (name, kind)
         })
         .collect();
     assert_eq!(found, expected);

@@ -1,12 +1,13 @@
 //! Approval tables and the one function that decides by them (APPR). The answer carries its own explanation.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::predicate::Predicate;
-use super::value::{Facts, Frame, Value, to_json};
+use super::value::{Facts, Value, to_json};
 use crate::gate::GateKind;
 
 /// What an approval does with a gate (APPR-07).
@@ -309,7 +310,7 @@ pub const GATES_TOML: &str = "gates.toml";
 /// waits (CEL-07, APPR-36).
 pub fn decide(kind: GateKind, gate_name: &str, tables: &[&ApprovalTable], facts: &dyn Facts, now: Timestamp) -> Decision {
     let gate = GateFacts { kind, name: gate_name, rest: facts };
-    let mut trail = Trail { kind, steps: Vec::new(), facts: Frame::new() };
+    let mut trail = Trail { kind, steps: Vec::new(), facts: BTreeMap::new() };
     for table in tables {
         if let Some(why) = &table.broken {
             trail.step(&table.name, None, "", Outcome::Failed(why.clone()));
@@ -346,7 +347,7 @@ fn dry_run_is_for_drafts(kind: GateKind) -> String {
 struct Trail {
     kind: GateKind,
     steps: Vec<ExplainStep>,
-    facts: Frame,
+    facts: BTreeMap<String, Value>,
 }
 
 impl Trail {
@@ -392,6 +393,13 @@ impl Facts for GateFacts<'_> {
             "gate.kind" => Some(Value::Text(self.kind.as_str().to_owned())),
             "gate.name" => Some(Value::Text(self.name.to_owned())),
             _ => self.rest.fact(name),
+        }
+    }
+
+    fn lent(&self, place: usize, name: &str) -> Option<Cow<'_, Value>> {
+        match name {
+            "gate.kind" | "gate.name" => self.fact(name).map(Cow::Owned),
+            _ => self.rest.lent(place, name),
         }
     }
 }

@@ -126,7 +126,7 @@ impl Predicate {
     /// # Errors
     /// [`EvalFault`]: overflow, division by zero and the like; the predicate then counts as false (CEL-07).
     pub fn holds(&self, facts: &dyn Facts, now: Timestamp) -> Result<bool, EvalFault> {
-        Evaluation::new(facts, now).bool(&self.0.node)
+        Evaluation::new(facts, now).holds(&self.0.node)
     }
 }
 
@@ -190,7 +190,7 @@ impl Expression {
     /// # Errors
     /// [`EvalFault`]: overflow, division by zero and the like.
     pub fn evaluate(&self, facts: &dyn Facts, now: Timestamp) -> Result<Value, EvalFault> {
-        Ok(Evaluation::new(facts, now).run(&self.inner.node)?.into_value())
+        Evaluation::new(facts, now).value(&self.inner.node)
     }
 }
 
@@ -201,8 +201,8 @@ fn reached_kinds(node: &Node) -> BTreeSet<GateKind> {
         .iter()
         .map(|(kind, _)| *kind)
         .filter(|kind| {
-            let frame = Frame::from([("gate.kind".to_owned(), Value::Text(kind.as_str().to_owned()))]);
-            pins.iter().all(|pin| Evaluation::new(&frame, Timestamp::UNIX_EPOCH).bool(pin) != Ok(false))
+            let frame = Frame::from([("gate.kind", Value::Text(kind.as_str().to_owned()))]);
+            pins.iter().all(|pin| Evaluation::new(&frame, Timestamp::UNIX_EPOCH).holds(pin) != Ok(false))
         })
         .collect()
 }

@@ -31,7 +31,12 @@ pub(crate) fn read<T>(file: &str, text: &str, body: impl FnOnce(&Table<'_>) -> O
                 file: file.to_owned(),
                 at: error.span().map(|span| source.position(span.start)),
                 // A key that stands there twice is worth its name; elsewhere the place says more than a piece of broken text.
-                key: error.span().filter(|_| error.message() == "duplicate key").and_then(|span| text.get(span)).unwrap_or_default().to_owned(),
+                key: error
+                    .span()
+                    .filter(|_| error.message() == "duplicate key")
+                    .and_then(|span| text.get(span))
+                    .unwrap_or_default()
+                    .to_owned(),
                 what: error.message().to_lowercase(),
                 help: String::new(),
             })

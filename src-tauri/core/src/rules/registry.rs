@@ -153,7 +153,13 @@ pub const KNOWN: &[Known] = &[
 /// The row of that name.
 #[must_use]
 pub fn known(name: &str) -> Option<&'static Known> {
-    KNOWN.binary_search_by(|row| row.name.cmp(name)).ok().and_then(|at| KNOWN.get(at))
+    place(name).and_then(|at| KNOWN.get(at))
+}
+
+/// The place of that name's row in [`KNOWN`].
+#[must_use]
+pub fn place(name: &str) -> Option<usize> {
+    KNOWN.binary_search_by(|row| row.name.cmp(name)).ok()
 }
 
 /// The name among `names` that is nearest to `given`, when one is near enough to be what was meant.

@@ -22,7 +22,7 @@ fn text(value: &str) -> Value {
 }
 
 fn frame<const N: usize>(facts: [(&str, Value); N]) -> Frame {
-    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    facts.into()
 }
 
 macro_rules! bundled {

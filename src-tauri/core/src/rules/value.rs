@@ -1,8 +1,11 @@
 //! Values of facts, and the face through which predicates and templates read them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+
+use super::registry::{KNOWN, place};
 
 /// The value of a fact (FACT-01). A fact without a value reads as its type's zero (FACT-05).
 #[derive(Debug, Clone, PartialEq)]
@@ -25,14 +28,90 @@ pub enum Value {
 pub trait Facts {
     /// The fact's value; `None` for a name that is no fact here.
     fn fact(&self, name: &str) -> Option<Value>;
+
+    /// The same for the fact at `place` in the registry, lent where it is ready, so that reading it costs no search for its name
+    /// and no copy of its text or list.
+    fn lent(&self, _place: usize, name: &str) -> Option<Cow<'_, Value>> {
+        self.fact(name).map(Cow::Owned)
+    }
 }
 
-/// Facts that are all computed already.
-pub type Frame = BTreeMap<String, Value>;
+/// Facts that are all computed already, each of the registry's at its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    known: Vec<Option<Value>>,
+    others: BTreeMap<String, Value>,
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self { known: vec![None; KNOWN.len()], others: BTreeMap::new() }
+    }
+}
+
+impl Frame {
+    /// No facts yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a fact in the place of an earlier value.
+    pub fn insert(&mut self, name: &str, value: Value) {
+        match place(name).and_then(|at| self.known.get_mut(at)) {
+            Some(slot) => *slot = Some(value),
+            None => drop(self.others.insert(name.to_owned(), value)),
+        }
+    }
+
+    /// The fact's value.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        match place(name) {
+            Some(at) => self.known.get(at)?.as_ref(),
+            None => self.others.get(name),
+        }
+    }
+
+    /// Every fact that has a value: those of the registry by their names, then all others by theirs.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let known = KNOWN.iter().zip(&self.known).filter_map(|(row, value)| Some((row.name, value.as_ref()?)));
+        known.chain(self.others.iter().map(|(name, value)| (name.as_str(), value)))
+    }
+}
+
+#[cfg(test)]
+impl std::ops::Index<&str> for Frame {
+    type Output = Value;
+
+    fn index(&self, name: &str) -> &Value {
+        self.get(name).unwrap()
+    }
+}
+
+impl<N: AsRef<str>> FromIterator<(N, Value)> for Frame {
+    fn from_iter<I: IntoIterator<Item = (N, Value)>>(facts: I) -> Self {
+        let mut frame = Self::new();
+        for (name, value) in facts {
+            frame.insert(name.as_ref(), value);
+        }
+        frame
+    }
+}
+
+impl<N: AsRef<str>, const COUNT: usize> From<[(N, Value); COUNT]> for Frame {
+    fn from(facts: [(N, Value); COUNT]) -> Self {
+        facts.into_iter().collect()
+    }
+}
 
 impl Facts for Frame {
     fn fact(&self, name: &str) -> Option<Value> {
         self.get(name).cloned()
+    }
+
+    fn lent(&self, place: usize, _name: &str) -> Option<Cow<'_, Value>> {
+        self.known.get(place)?.as_ref().map(Cow::Borrowed)
     }
 }
 
@@ -43,6 +122,10 @@ pub struct Both<'a, A: ?Sized, B: ?Sized>(pub &'a A, pub &'a B);
 impl<A: Facts + ?Sized, B: Facts + ?Sized> Facts for Both<'_, A, B> {
     fn fact(&self, name: &str) -> Option<Value> {
         self.0.fact(name).or_else(|| self.1.fact(name))
+    }
+
+    fn lent(&self, place: usize, name: &str) -> Option<Cow<'_, Value>> {
+        self.0.lent(place, name).or_else(|| self.1.lent(place, name))
     }
 }
 

@@ -177,6 +177,7 @@ impl Cx<'_> {
                 let watched = self.tx.pull(unit)?.is_some_and(|row| row.watched);
                 self.put_detail(unit, detail, watched, None)?;
                 self.settle_echoes(unit)?;
+                self.repeat_incomplete(unit)?;
                 self.plan_unit(unit)
             }
             Err(fault) => {
@@ -269,7 +270,11 @@ impl Cx<'_> {
         for (node_id, database_id, author, body, url) in shown {
             let sent = |id: &str| posts.iter().find(|p| p.remote.as_ref().is_some_and(|r| r.node_id == id)).map(|p| p.id);
             let Some(id) = own_post(node_id, author.as_ref(), body, &viewer, sent) else { continue };
-            let Some(post) = posts.iter().find(|p| p.id == id) else { continue };
+            if !posts.iter().any(|p| p.id == id) {
+                continue;
+            }
+            // As it is now: what it shows twice is settled by the first.
+            let Some(post) = self.tx.post(id)? else { continue };
             let unsettled = match post.state {
                 PostState::Sending => self.tx.open_attempt(id)?.is_none(),
                 // One that look-ups did not show, and one that is about to be tried again, may be there all the same.
@@ -278,8 +283,26 @@ impl Cx<'_> {
             };
             if unsettled {
                 let remote = RemotePost { node_id: node_id.clone(), database_id, url: url.clone() };
-                self.post_is_sent(post.clone(), PostEvent::Confirm, Some(remote), &Actor::Provider(viewer.login.clone()))?;
+                self.post_is_sent(post, PostEvent::Confirm, Some(remote), &Actor::Provider(viewer.login.clone()))?;
             }
+        }
+        Ok(())
+    }
+
+    /// A list that lacks a review which the ledger holds as sent is not whole yet, and is read again soon (GH-SYNC-26). One that is
+    /// still missing after a slow sweep's time will not come.
+    fn repeat_incomplete(&mut self, unit: &UnitRef) -> Answer<()> {
+        let Some(mut row) = self.tx.pull(unit)? else { return Ok(()) };
+        let Some(detail) = &row.detail else { return Ok(()) };
+        let patience = self.rules.config.sweep.slow;
+        let missing = self.tx.sent_reviews(unit)?.into_iter().any(|post| {
+            let shown = |id: &str| detail.reviews.iter().any(|review| review.id == id);
+            self.now.duration_since(post.changed_at) < patience && post.remote.is_some_and(|remote| !shown(&remote.node_id))
+        });
+        if missing {
+            row.wants_detail = true;
+            row.read_after = after(self.now, READ_AGAIN);
+            self.tx.put_pull(&row)?;
         }
         Ok(())
     }

@@ -270,6 +270,22 @@ impl Cx<'_> {
             let words = format!("post `{}` is {}; only a failed one is sent again", &id.to_string()[..6], post.state);
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
+        if let Some(turn) = post.turn.filter(|_| post.shape.name() == "review") {
+            let others = self.tx.posts(&PostFilter { turn: Some(turn), ..PostFilter::default() })?;
+            let stands = |p: &&PostRow| {
+                let out = matches!(p.state, PostState::Held | PostState::Queued | PostState::Sending | PostState::Sent);
+                p.id != id && p.shape.name() == "review" && (out || (p.maybe_posted && p.state != PostState::Dropped))
+            };
+            if let Some(other) = others.iter().find(stands) {
+                let words = format!(
+                    "the round of post `{}` made another review, `{}`, which is {}; drop this one",
+                    &id.to_string()[..6],
+                    &other.id.to_string()[..6],
+                    other.state
+                );
+                return Err(Refusal::new(RefusalKind::Conflict, words).into());
+            }
+        }
         let now = self.now;
         // One whose outcome was ever unknown is looked for first, also when look-ups did not show it then (K11).
         let doubted = |attempt: &wloop_store::AttemptRow| {

@@ -203,6 +203,12 @@ impl Cx<'_> {
         }
         self.step_item(&item, ItemEvent::Start, None)?;
         self.tx.put_handled(&item.unit, &item.workflow, &item.key, "ran", self.now)?;
+        // It deals with the pull request as it is now, which may be newer than the plan was (ROUND-02, ROUND-07).
+        let rules = self.rules;
+        let wanted = rules.profile.workflows.get(&item.workflow).and_then(|workflow| self.wants(workflow, &seen));
+        if let Some(wanted) = wanted.filter(|wanted| wanted.key != item.key) {
+            self.tx.put_handled(&item.unit, &item.workflow, &wanted.key, "ran", self.now)?;
+        }
         self.consequence_ran(&gate, &format!("turn {} was written", turn.seq))?;
         self.end_task_of(&gate, GateStatus::Approved)?;
         self.event(NewEvent {

@@ -244,7 +244,8 @@ impl Cx<'_> {
         Ok(Reply::Turn(id))
     }
 
-    fn open_gate_of(&self, turn: TurnId) -> Answer<Option<GateId>> {
+    /// The gate that a turn stopped at.
+    pub(super) fn open_gate_of(&self, turn: TurnId) -> Answer<Option<GateId>> {
         let open = self.tx.gates(&wloop_store::GateFilter::open())?;
         Ok(open.into_iter().find(|g| g.turn == Some(turn)).map(|g| g.gate.id))
     }

@@ -106,8 +106,9 @@ impl Cx<'_> {
     /// The head is another than the one a post was written for: nothing is sent (GH-PUB-17). An agent that still runs is told; what
     /// the person had released is asked again, on the new head.
     fn head_moved(&mut self, post: &PostRow, head: String) -> Answer<Reply> {
+        // A stopped turn whose question is open asks no second one.
         let running = match post.turn {
-            Some(turn) => self.a_turn(turn)?.state == TurnState::Started,
+            Some(turn) => self.a_turn(turn)?.state == TurnState::Started || self.open_gate_of(turn)?.is_some(),
             None => false,
         };
         let (old, new) = (short(&post.head), short(&head));

@@ -80,6 +80,11 @@ async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &Releas
         disposable: vec![".DS_Store".to_owned(), "*.log".to_owned(), ".wloop/**".to_owned()],
         limit: GIT_LIMIT,
     };
+    let lock = {
+        let mut locks = outside.repositories.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        locks.entry(order.repo.clone()).or_default().clone()
+    };
+    let _alone = lock.lock().await;
     let made = prepare(&spec).await.map_err(|fault| outside.redactor.apply(chain(&fault)))?;
     Ok(Prepared { folder: made.path.to_string_lossy().into_owned(), head: made.head, merge_base: made.merge_base })
 }

@@ -132,6 +132,7 @@ pub(crate) fn caller(shared: &Shared, peer: Peer, headers: &HeaderMap) -> Result
 
 /// A route that is not there.
 pub(crate) async fn nowhere(State(_shared): State<Shared>, request: Request) -> Failure {
-    let words = format!("there is no `{} {}`; `GET /api/openapi.json` lists what there is", request.method(), request.uri().path());
+    let words =
+        format!("there is no `{} {}`; `GET /api/openapi.json` lists what there is", request.method(), request.uri().path());
     Failure::new(RefusalKind::NotFound, words)
 }

@@ -321,3 +321,23 @@ fn a_damaged_ledger_is_called_damaged() {
     assert_eq!(fs::read(&path).unwrap(), content);
     drop(folder);
 }
+
+#[test]
+fn a_check_finds_a_damaged_page_that_the_opening_does_not_read() {
+    // F50
+    let home = Home::with_turns();
+    let path = home.path();
+    let Home { folder, store } = home;
+    assert!(store.check().is_ok());
+    store.checkpoint().unwrap();
+    drop(store);
+    let mut content = fs::read(&path).unwrap();
+    let last = content.len() - 4096;
+    for byte in &mut content[last..] {
+        *byte = 0xa5;
+    }
+    fs::write(&path, &content).unwrap();
+    let found = Store::open(&path, at(0)).and_then(|store| store.check());
+    assert!(matches!(found, Err(StoreError::Damaged { .. })), "{found:?}");
+    drop(folder);
+}

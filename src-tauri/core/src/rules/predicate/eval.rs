@@ -1,6 +1,8 @@
 //! Evaluation of a checked expression against facts.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a value of any other type than checked is one failure")]
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::EvalFault;
@@ -11,35 +13,90 @@ use crate::rules::value::{Facts, Value};
 /// How many nodes one evaluation may visit, list elements that are copied included.
 const WORK: u32 = 500_000;
 
-/// A value while evaluating: as [`Value`], with lists of anything.
+/// A value while evaluating: as [`Value`], with lists of anything. Texts and lists of facts are lent, not copied.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum V {
+pub(super) enum V<'a> {
     Bool(bool),
     Int(i64),
-    Text(String),
+    Text(Cow<'a, str>),
     Duration(SignedDuration),
     Time(Timestamp),
-    List(Vec<V>),
+    List(List<'a>),
 }
 
-impl V {
+/// A list while evaluating.
+#[derive(Debug, Clone)]
+pub(super) enum List<'a> {
+    /// A fact's.
+    Lent(&'a [String]),
+    /// One that the expression made.
+    Made(Vec<V<'a>>),
+}
+
+impl<'a> List<'a> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Lent(texts) => texts.len(),
+            Self::Made(items) => items.len(),
+        }
+    }
+
+    fn contains(&self, item: &V<'_>) -> bool {
+        match (self, item) {
+            (Self::Lent(texts), V::Text(text)) => texts.iter().any(|one| one == text),
+            (Self::Lent(_), _) => false,
+            (Self::Made(items), _) => items.iter().any(|one| one == item),
+        }
+    }
+
+    fn into_items(self) -> Vec<V<'a>> {
+        match self {
+            Self::Lent(texts) => texts.iter().map(|text| V::Text(Cow::Borrowed(text))).collect(),
+            Self::Made(items) => items,
+        }
+    }
+}
+
+impl PartialEq for List<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |texts: &[String], items: &[V<'_>]| {
+            texts.len() == items.len() && texts.iter().zip(items).all(|(text, item)| matches!(item, V::Text(t) if t == text))
+        };
+        match (self, other) {
+            (Self::Lent(a), Self::Lent(b)) => a == b,
+            (Self::Made(a), Self::Made(b)) => a == b,
+            (Self::Lent(texts), Self::Made(items)) | (Self::Made(items), Self::Lent(texts)) => same(texts, items),
+        }
+    }
+}
+
+impl<'a> V<'a> {
     pub(super) fn into_value(self) -> Value {
         match self {
             Self::Bool(b) => Value::Bool(b),
             Self::Int(n) => Value::Int(n),
-            Self::Text(t) => Value::Text(t),
+            Self::Text(t) => Value::Text(t.into_owned()),
             Self::Duration(d) => Value::Duration(d),
             Self::Time(t) => Value::Time(t),
             // The checker lets only lists of texts out.
             Self::List(items) => Value::List(
                 items
+                    .into_items()
                     .into_iter()
                     .filter_map(|item| match item {
-                        Self::Text(text) => Some(text),
+                        Self::Text(text) => Some(text.into_owned()),
                         Self::Bool(_) | Self::Int(_) | Self::Duration(_) | Self::Time(_) | Self::List(_) => None,
                     })
                     .collect(),
             ),
+        }
+    }
+
+    /// The same value, its text lent.
+    fn lend(&'a self) -> Self {
+        match self {
+            Self::Text(text) => Self::Text(Cow::Borrowed(text)),
+            other => other.clone(),
         }
     }
 }
@@ -56,14 +113,20 @@ fn of_type(value: &Value, kind: FactType) -> bool {
     )
 }
 
-fn from_value(value: Value) -> V {
+fn from_value(value: Cow<'_, Value>) -> V<'_> {
     match value {
-        Value::Bool(b) => V::Bool(b),
-        Value::Int(n) => V::Int(n),
-        Value::Text(t) => V::Text(t),
-        Value::List(l) => V::List(l.into_iter().map(V::Text).collect()),
-        Value::Duration(d) => V::Duration(d),
-        Value::Time(t) => V::Time(t),
+        Cow::Borrowed(Value::Text(t)) => V::Text(Cow::Borrowed(t)),
+        Cow::Borrowed(Value::List(l)) => V::List(List::Lent(l)),
+        Cow::Borrowed(Value::Bool(b)) => V::Bool(*b),
+        Cow::Borrowed(Value::Int(n)) => V::Int(*n),
+        Cow::Borrowed(Value::Duration(d)) => V::Duration(*d),
+        Cow::Borrowed(Value::Time(t)) => V::Time(*t),
+        Cow::Owned(Value::Text(t)) => V::Text(Cow::Owned(t)),
+        Cow::Owned(Value::List(l)) => V::List(List::Made(l.into_iter().map(|text| V::Text(Cow::Owned(text))).collect())),
+        Cow::Owned(Value::Bool(b)) => V::Bool(b),
+        Cow::Owned(Value::Int(n)) => V::Int(n),
+        Cow::Owned(Value::Duration(d)) => V::Duration(d),
+        Cow::Owned(Value::Time(t)) => V::Time(t),
     }
 }
 
@@ -72,88 +135,134 @@ pub(super) struct Evaluation<'a> {
     facts: &'a dyn Facts,
     now: Timestamp,
     work: u32,
-    locals: Vec<Result<V, EvalFault>>,
+    locals: Vec<Answer<'a>>,
 }
 
-type Answer = Result<V, EvalFault>;
+/// A fault on its way out; it is rare, and a small one keeps every answer small.
+type Fault = Box<EvalFault>;
+
+type Answer<'a> = Result<V<'a>, Fault>;
 
 /// A checked tree holds no such pair of types; the answer is a failure, never a panic.
-const MISFIT: EvalFault = EvalFault::Misfit;
+fn misfit() -> Fault {
+    Box::new(EvalFault::Misfit)
+}
 
 impl<'a> Evaluation<'a> {
     pub(super) fn new(facts: &'a dyn Facts, now: Timestamp) -> Self {
         Self { facts, now, work: WORK, locals: Vec::new() }
     }
 
-    fn spend(&mut self, amount: usize) -> Result<(), EvalFault> {
+    fn spend(&mut self, amount: usize) -> Result<(), Fault> {
         let amount = u32::try_from(amount).unwrap_or(u32::MAX);
         self.work = self.work.checked_sub(amount).ok_or(EvalFault::TooMuchWork)?;
         Ok(())
     }
 
-    /// A condition.
-    pub(super) fn bool(&mut self, node: &Node) -> Result<bool, EvalFault> {
-        match self.run(node)? {
-            V::Bool(b) => Ok(b),
-            _ => Err(MISFIT),
-        }
+    /// The value of an expression.
+    pub(super) fn value(mut self, node: &'a Node) -> Result<Value, EvalFault> {
+        self.run(node).map(V::into_value).map_err(|fault| *fault)
     }
 
-    fn list(&mut self, node: &Node) -> Result<Vec<V>, EvalFault> {
+    /// Whether a condition holds.
+    pub(super) fn holds(mut self, node: &'a Node) -> Result<bool, EvalFault> {
+        self.bool(node).map_err(|fault| *fault)
+    }
+
+    fn list(&mut self, node: &'a Node) -> Result<List<'a>, Fault> {
         match self.run(node)? {
             V::List(items) => {
                 self.spend(items.len())?;
                 Ok(items)
             }
-            _ => Err(MISFIT),
+            _ => Err(misfit()),
         }
     }
 
-    fn text(&mut self, node: &Node) -> Result<String, EvalFault> {
+    fn text(&mut self, node: &'a Node) -> Result<Cow<'a, str>, Fault> {
         match self.run(node)? {
             V::Text(text) => {
                 self.spend(text.len() / 64)?;
                 Ok(text)
             }
-            _ => Err(MISFIT),
+            _ => Err(misfit()),
         }
     }
 
-    pub(super) fn run(&mut self, node: &Node) -> Answer {
+    /// A condition; the nodes that can only be one are answered without a value between.
+    fn bool(&mut self, node: &'a Node) -> Result<bool, Fault> {
         self.spend(1)?;
         match node {
-            Node::Const(value) => Ok(value.clone()),
-            Node::Fact(name, kind) => self.fact(name, *kind),
-            Node::Local(slot) => self.locals.get(*slot).cloned().unwrap_or(Err(MISFIT)),
-            Node::Now => Ok(V::Time(self.now)),
-            Node::Not(inner) => Ok(V::Bool(!self.bool(inner)?)),
-            Node::Negate(inner) => match self.run(inner)? {
-                V::Int(n) => n.checked_neg().map(V::Int).ok_or(EvalFault::Overflow("-")),
-                _ => Err(MISFIT),
-            },
+            Node::Not(inner) => Ok(!self.bool(inner)?),
             Node::And(left, right) => self.absorbing(left, right, false),
             Node::Or(left, right) => self.absorbing(left, right, true),
+            Node::Equal(left, right) => Ok(self.run(left)? == self.run(right)?),
+            Node::Compare(how, left, right) => {
+                let (left, right) = (self.run(left)?, self.run(right)?);
+                let order = order(&left, &right).ok_or_else(misfit)?;
+                Ok(match how {
+                    Comparison::Less => order.is_lt(),
+                    Comparison::LessOrEqual => order.is_le(),
+                    Comparison::Greater => order.is_gt(),
+                    Comparison::GreaterOrEqual => order.is_ge(),
+                })
+            }
+            Node::In(item, list) => {
+                let item = self.run(item)?;
+                Ok(self.list(list)?.contains(&item))
+            }
+            Node::TextTest(test, text, part) => {
+                let (text, part) = (self.text(text)?, self.text(part)?);
+                Ok(match test {
+                    TextTest::StartsWith => text.starts_with(&*part),
+                    TextTest::EndsWith => text.ends_with(&*part),
+                    TextTest::Contains => text.contains(&*part),
+                })
+            }
+            Node::Matches(text, pattern) => Ok(pattern.is_match(&self.text(text)?)),
+            Node::NotStrictlyFalse(inner) => Ok(self.bool(inner).unwrap_or(true)),
+            _ => match self.other(node)? {
+                V::Bool(truth) => Ok(truth),
+                _ => Err(misfit()),
+            },
+        }
+    }
+
+    fn run(&mut self, node: &'a Node) -> Answer<'a> {
+        match node {
+            Node::Not(_)
+            | Node::And(..)
+            | Node::Or(..)
+            | Node::Equal(..)
+            | Node::Compare(..)
+            | Node::In(..)
+            | Node::TextTest(..)
+            | Node::Matches(..)
+            | Node::NotStrictlyFalse(_) => self.bool(node).map(V::Bool),
+            _ => {
+                self.spend(1)?;
+                self.other(node)
+            }
+        }
+    }
+
+    /// A node that is not a condition by its kind.
+    fn other(&mut self, node: &'a Node) -> Answer<'a> {
+        match node {
+            Node::Const(value) => Ok(value.lend()),
+            Node::Fact(name, kind, place) => self.fact(name, *kind, *place),
+            Node::Local(slot) => self.locals.get(*slot).cloned().unwrap_or_else(|| Err(misfit())),
+            Node::Now => Ok(V::Time(self.now)),
+            Node::Negate(inner) => match self.run(inner)? {
+                V::Int(n) => Ok(V::Int(n.checked_neg().ok_or(EvalFault::Overflow("-"))?)),
+                _ => Err(misfit()),
+            },
             Node::If(when, then, otherwise) => {
                 if self.bool(when)? {
                     self.run(then)
                 } else {
                     self.run(otherwise)
                 }
-            }
-            Node::Equal(left, right) => Ok(V::Bool(self.run(left)? == self.run(right)?)),
-            Node::Compare(how, left, right) => {
-                let (left, right) = (self.run(left)?, self.run(right)?);
-                let order = order(&left, &right).ok_or(MISFIT)?;
-                Ok(V::Bool(match how {
-                    Comparison::Less => order.is_lt(),
-                    Comparison::LessOrEqual => order.is_le(),
-                    Comparison::Greater => order.is_gt(),
-                    Comparison::GreaterOrEqual => order.is_ge(),
-                }))
-            }
-            Node::In(item, list) => {
-                let item = self.run(item)?;
-                Ok(V::Bool(self.list(list)?.contains(&item)))
             }
             Node::Arithmetic(op, left, right) => {
                 let (left, right) = (self.run(left)?, self.run(right)?);
@@ -163,78 +272,72 @@ impl<'a> Evaluation<'a> {
                 if let (V::Text(a), V::Text(b)) = (&left, &right) {
                     self.spend((a.len() + b.len()) / 64)?;
                 }
-                arithmetic(*op, left, right)
+                Ok(arithmetic(*op, left, right)?)
             }
             Node::Index(list, place) => {
                 let items = self.list(list)?;
                 match self.run(place)? {
                     V::Int(at) => {
-                        usize::try_from(at).ok().and_then(|at| items.into_iter().nth(at)).ok_or(EvalFault::NoSuchPlace(at))
+                        let found = usize::try_from(at).ok().and_then(|at| items.into_items().into_iter().nth(at));
+                        Ok(found.ok_or(EvalFault::NoSuchPlace(at))?)
                     }
-                    _ => Err(MISFIT),
+                    _ => Err(misfit()),
                 }
             }
-            Node::List(items) => items.iter().map(|item| self.run(item)).collect::<Result<_, _>>().map(V::List),
+            Node::List(items) => {
+                items.iter().map(|item| self.run(item)).collect::<Result<_, _>>().map(|items| V::List(List::Made(items)))
+            }
             Node::Size(inner) => {
                 let size = match self.run(inner)? {
                     V::Text(text) => text.chars().count(),
                     V::List(items) => items.len(),
-                    _ => return Err(MISFIT),
+                    _ => return Err(misfit()),
                 };
-                i64::try_from(size).map(V::Int).map_err(|_| EvalFault::Overflow("size"))
+                Ok(V::Int(i64::try_from(size).map_err(|_| EvalFault::Overflow("size"))?))
             }
-            Node::TextTest(test, text, part) => {
-                let (text, part) = (self.text(text)?, self.text(part)?);
-                Ok(V::Bool(match test {
-                    TextTest::StartsWith => text.starts_with(&part),
-                    TextTest::EndsWith => text.ends_with(&part),
-                    TextTest::Contains => text.contains(&part),
-                }))
-            }
-            Node::Matches(text, pattern) => Ok(V::Bool(pattern.is_match(&self.text(text)?))),
-            Node::NotStrictlyFalse(inner) => Ok(V::Bool(self.bool(inner).unwrap_or(true))),
             Node::Fold(fold) => self.fold(fold),
+            // Each of the others is a condition by its kind.
+            _ => Err(misfit()),
         }
     }
 
-    fn fact(&mut self, name: &str, kind: FactType) -> Answer {
-        let value = self.facts.fact(name).unwrap_or_else(|| kind.zero());
+    fn fact(&mut self, name: &'static str, kind: FactType, place: usize) -> Answer<'a> {
+        let value = self.facts.lent(place, name).unwrap_or_else(|| Cow::Owned(kind.zero()));
         if !of_type(&value, kind) {
-            return Err(EvalFault::WrongType { name: name.to_owned(), expected: kind.as_str() });
+            return Err(Box::new(EvalFault::WrongType { name: name.to_owned(), expected: kind.as_str() }));
         }
-        if let Value::List(items) = &value {
+        if let Value::List(items) = &*value {
             self.spend(items.len())?;
         }
         Ok(from_value(value))
     }
 
     /// `&&` (decided by false) and `||` (decided by true): the deciding side wins over an error of the other.
-    fn absorbing(&mut self, left: &Node, right: &Node, decides: bool) -> Answer {
+    fn absorbing(&mut self, left: &'a Node, right: &'a Node, decides: bool) -> Result<bool, Fault> {
         let left = self.bool(left);
-        if left == Ok(decides) {
-            return Ok(V::Bool(decides));
+        if left.as_ref().is_ok_and(|truth| *truth == decides) {
+            return Ok(decides);
         }
         let right = self.bool(right);
-        if right == Ok(decides) {
-            return Ok(V::Bool(decides));
+        if right.as_ref().is_ok_and(|truth| *truth == decides) {
+            return Ok(decides);
         }
-        left?;
-        right.map(V::Bool)
+        left.and(right)
     }
 
-    fn fold(&mut self, fold: &Fold) -> Answer {
+    fn fold(&mut self, fold: &'a Fold) -> Answer<'a> {
         let items = self.list(&fold.range)?;
         let depth = self.locals.len();
         let init = self.run(&fold.init);
         self.locals.push(init);
-        for item in items {
+        for item in items.into_items() {
             self.locals.truncate(depth + 1);
             self.locals.push(Ok(item));
             if !self.bool(&fold.go_on)? {
                 break;
             }
             let next = self.run(&fold.step);
-            if next == Err(EvalFault::TooMuchWork) {
+            if next.as_ref().is_err_and(|fault| **fault == EvalFault::TooMuchWork) {
                 return next;
             }
             if let Some(slot) = self.locals.get_mut(depth) {
@@ -248,7 +351,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-fn order(left: &V, right: &V) -> Option<std::cmp::Ordering> {
+fn order(left: &V<'_>, right: &V<'_>) -> Option<std::cmp::Ordering> {
     match (left, right) {
         (V::Bool(a), V::Bool(b)) => Some(a.cmp(b)),
         (V::Int(a), V::Int(b)) => Some(a.cmp(b)),
@@ -259,7 +362,7 @@ fn order(left: &V, right: &V) -> Option<std::cmp::Ordering> {
     }
 }
 
-pub(super) fn arithmetic(op: Arithmetic, left: V, right: V) -> Answer {
+pub(super) fn arithmetic<'a>(op: Arithmetic, left: V<'a>, right: V<'a>) -> Result<V<'a>, EvalFault> {
     let over = EvalFault::Overflow(op.as_str());
     match (left, right) {
         (V::Int(_), V::Int(0)) if matches!(op, Arithmetic::Divide | Arithmetic::Remainder) => Err(EvalFault::DivisionByZero),
@@ -272,27 +375,28 @@ pub(super) fn arithmetic(op: Arithmetic, left: V, right: V) -> Answer {
         }
         .map(V::Int)
         .ok_or(over),
-        (V::Text(a), V::Text(b)) if op == Arithmetic::Add => Ok(V::Text(a + &b)),
-        (V::List(mut a), V::List(b)) if op == Arithmetic::Add => {
-            a.extend(b);
-            Ok(V::List(a))
+        (V::Text(a), V::Text(b)) if op == Arithmetic::Add => Ok(V::Text(Cow::Owned(a.into_owned() + &b))),
+        (V::List(a), V::List(b)) if op == Arithmetic::Add => {
+            let mut items = a.into_items();
+            items.extend(b.into_items());
+            Ok(V::List(List::Made(items)))
         }
         (V::Duration(a), V::Duration(b)) => match op {
             Arithmetic::Add => a.checked_add(b),
             Arithmetic::Subtract => a.checked_sub(b),
-            Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Remainder => return Err(MISFIT),
+            Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Remainder => return Err(EvalFault::Misfit),
         }
         .map(V::Duration)
         .ok_or(over),
         (V::Time(at), V::Duration(by)) => match op {
             Arithmetic::Add => at.checked_add(by),
             Arithmetic::Subtract => at.checked_sub(by),
-            Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Remainder => return Err(MISFIT),
+            Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Remainder => return Err(EvalFault::Misfit),
         }
         .map(V::Time)
         .map_err(|_| over),
         (V::Duration(by), V::Time(at)) if op == Arithmetic::Add => at.checked_add(by).map(V::Time).map_err(|_| over),
         (V::Time(a), V::Time(b)) if op == Arithmetic::Subtract => Ok(V::Duration(a.duration_since(b))),
-        _ => Err(MISFIT),
+        _ => Err(EvalFault::Misfit),
     }
 }

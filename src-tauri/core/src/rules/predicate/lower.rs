@@ -14,7 +14,7 @@ use super::PredicateFault;
 use super::eval::{V, arithmetic};
 use super::scan;
 use super::tree::{Arithmetic, Child, Comparison, Fold, Node, TextTest, Ty};
-use crate::rules::registry::{KNOWN, Slot, known, nearest};
+use crate::rules::registry::{KNOWN, Slot, known, nearest, place};
 
 /// How deep the checked tree may be: what recurses over it stays within a small stack.
 const MAX_DEPTH: usize = 128;
@@ -126,7 +126,7 @@ impl Checker<'_> {
         match literal {
             LiteralValue::Boolean(b) => Ok((Node::Const(V::Bool(*b.inner())), Ty::Bool)),
             LiteralValue::Int(n) => Ok((Node::Const(V::Int(*n.inner())), Ty::Int)),
-            LiteralValue::String(s) => Ok((Node::Const(V::Text(s.inner().to_owned())), Ty::Text)),
+            LiteralValue::String(s) => Ok((Node::Const(V::Text(s.inner().to_owned().into())), Ty::Text)),
             LiteralValue::Double(_) | LiteralValue::UInt(_) => {
                 Err(self.fault(id, "only whole numbers are known here", "write it as an int, such as `3`"))
             }
@@ -170,13 +170,13 @@ impl Checker<'_> {
     }
 
     fn fact(&mut self, at: u64, name: &str) -> Checked {
-        if let Some(row) = known(name) {
+        if let Some((its_place, row)) = place(name).and_then(|place| Some((place, KNOWN.get(place)?))) {
             if !row.slots.iter().any(|slot| self.slots.contains(slot)) {
                 let slots = self.slots.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" or ");
                 return Err(self.fault(at, format!("`{name}` cannot be read in {slots}"), ""));
             }
             self.reads.insert(name.to_owned());
-            return Ok((Node::Fact(row.name, row.kind), Ty::of(row.kind)));
+            return Ok((Node::Fact(row.name, row.kind, its_place), Ty::of(row.kind)));
         }
         let readable = KNOWN.iter().filter(|row| row.slots.iter().any(|slot| self.slots.contains(slot))).map(|row| row.name);
         let below = format!("{name}.");
@@ -185,7 +185,7 @@ impl Checker<'_> {
         }
         let help = match nearest(name, readable) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "`wloop workflows facts` lists them".to_owned(),
+            None => "`docs/configuration.md` lists those a rule can read".to_owned(),
         };
         Err(self.fault(at, format!("unknown fact `{name}`"), help))
     }

@@ -124,8 +124,9 @@ pub(super) type Child = Box<Node>;
 /// A checked expression.
 #[derive(Debug)]
 pub(super) enum Node {
-    Const(V),
-    Fact(&'static str, FactType),
+    Const(V<'static>),
+    /// A fact by its name, its type and its place in the registry.
+    Fact(&'static str, FactType, usize),
     Local(usize),
     Now,
     Not(Child),
@@ -164,7 +165,7 @@ impl Node {
         let mut read = false;
         let mut other = false;
         self.each(&mut |node| match node {
-            Self::Fact(fact, _) if *fact == name => read = true,
+            Self::Fact(fact, ..) if *fact == name => read = true,
             Self::Fact(..) | Self::Now => other = true,
             _ => {}
         });

@@ -32,7 +32,7 @@ fn the_first_rule_that_holds_decides_then_the_mode_then_the_next_table() {
     let decision = ask(GateKind::Plan, &[&first, &gates], &mine);
     assert_eq!(decision.mode, Mode::Delay(MINUTE));
     assert_eq!(decision.rule_name(), "workflows/review#2");
-    assert_eq!(decision.facts, frame([("pr.mine", Value::Bool(true))]).into_iter().collect());
+    assert_eq!(decision.facts, [("pr.mine".to_owned(), Value::Bool(true))].into());
     let outcomes: Vec<_> = decision.steps.iter().map(|step| step.outcome.clone()).collect();
     assert_eq!(outcomes, [Outcome::DidNotHold, Outcome::Held]);
 

@@ -17,7 +17,8 @@ fn a_gate_is_never_without_its_round_and_its_task() {
     let detail = pull(1);
     rig.inventory(&[&detail], true);
     // One input is one transaction: a power cut lies before it, or after it.
-    let count = |rig: &Rig| (rig.gates().len(), rig.items().len(), rig.count(EventKind::TaskCreated), rig.count(EventKind::GateOpened));
+    let count =
+        |rig: &Rig| (rig.gates().len(), rig.items().len(), rig.count(EventKind::TaskCreated), rig.count(EventKind::GateOpened));
     rig.reopen();
     assert_eq!(count(&rig), (0, 0, 0, 0));
     assert_eq!(rig.to_read().len(), 1, "the read is still to be made");
@@ -32,7 +33,10 @@ fn a_gate_is_never_without_its_round_and_its_task() {
     let rolled: Result<(), wloop_store::StoreError> = {
         let row = rig.gates().remove(0);
         rig.engine().store_mut().write(|tx| {
-            let other = GateRow { gate: wloop_core::gate::Gate { id: "0000000000000000000000000000000c".parse().unwrap(), ..row.gate.clone() }, ..row };
+            let other = GateRow {
+                gate: wloop_core::gate::Gate { id: "0000000000000000000000000000000c".parse().unwrap(), ..row.gate.clone() },
+                ..row
+            };
             tx.insert_gate(&other)?;
             tx.insert_gate(&other)
         })

@@ -13,9 +13,10 @@ fn a_planned_round_is_one_gate_with_its_words_and_intents() {
     let mut rig = Rig::new();
     let gate = rig.planned(&pull(1));
     assert_eq!((gate.gate.kind, gate.gate.name.as_str(), gate.gate.status), (GateKind::Plan, "plan", GateStatus::Open));
-    assert_eq!(gate.gate.words, "Review acme/api#1: review requested by ana 3h ago");
+    assert_eq!(gate.gate.words, "Review acme/api#1: review requested by ana 3 h ago");
     let intents: Vec<_> = gate.gate.intents.iter().map(|i| (i.name.as_str(), i.status, i.text.is_some())).collect();
-    let expected = [("skip", GateStatus::Rejected, false), ("run_now", GateStatus::Approved, false), ("guide", GateStatus::Approved, true)];
+    let expected =
+        [("skip", GateStatus::Rejected, false), ("run_now", GateStatus::Approved, false), ("guide", GateStatus::Approved, true)];
     assert_eq!(intents, expected);
     assert_eq!(rig.item_of(&gate).state, ItemState::CountingDown);
     assert!(rig.turns().is_empty(), "nothing starts before the gate");
@@ -112,9 +113,12 @@ fn what_a_gate_does_not_take_is_refused_before_anything_is_written() {
     let gate = rig.planned(&pull(1)).gate.id;
     let before = (rig.gate(gate), rig.read().last_event_id().unwrap());
     let long = "x".repeat(10_001);
-    for (intent, text, field) in
-        [("approve", None, "intent"), ("skip", Some("why"), "text"), ("guide", None, "text"), ("guide", Some(long.as_str()), "text")]
-    {
+    for (intent, text, field) in [
+        ("approve", None, "intent"),
+        ("skip", Some("why"), "text"),
+        ("guide", None, "text"),
+        ("guide", Some(long.as_str()), "text"),
+    ] {
         let refusal = refused(rig.resolve(gate, intent, text));
         assert_eq!((refusal.kind, refusal.field), (RefusalKind::Invalid, Some(field)), "{intent}");
     }
@@ -324,9 +328,19 @@ fn every_change_is_in_the_record_once_and_in_order() {
     let events = rig.events();
     assert!(events.windows(2).all(|pair| pair[0].id < pair[1].id));
     let once = [
-        EventKind::GateOpened, EventKind::RoundPlanned, EventKind::GateDecided, EventKind::TurnStarting, EventKind::TurnSent,
-        EventKind::RoundSent, EventKind::TurnStarted, EventKind::PostSending, EventKind::PostSent, EventKind::TurnRecorded,
-        EventKind::TaskCreated, EventKind::TaskEnded, EventKind::ConsequenceRan,
+        EventKind::GateOpened,
+        EventKind::RoundPlanned,
+        EventKind::GateDecided,
+        EventKind::TurnStarting,
+        EventKind::TurnSent,
+        EventKind::RoundSent,
+        EventKind::TurnStarted,
+        EventKind::PostSending,
+        EventKind::PostSent,
+        EventKind::TurnRecorded,
+        EventKind::TaskCreated,
+        EventKind::TaskEnded,
+        EventKind::ConsequenceRan,
     ];
     for kind in once {
         assert_eq!(rig.count(kind), 1, "{kind}");

@@ -12,17 +12,18 @@ fn after_each_input_of_a_life_a_copy_of_the_ledger_has_the_same_jobs() {
     // Places enough, so that turns that are lost with a daemon free none for others.
     let mut rig = Rig::with("[agents]\nmax_running = 20", &[("workflows/second/workflow.toml", &workflow("And again"))]);
     rig.mirrored = true;
-    let (mut one, two, mut three) = (pull(1), pull(2), pull(3));
+    let (mut one, two, mut three, four) = (pull(1), pull(2), pull(3), pull(4));
     three.review_requests.clear();
-    rig.sweep(&[&one, &two, &three]);
+    rig.sweep(&[&one, &two, &three, &four]);
     rig.tick_after(20);
     let gates = rig.open_gates();
-    assert_eq!(gates.len(), 4);
+    assert_eq!(gates.len(), 6);
     // Decisions of each kind, and what is refused.
     rig.ask(Request::ApplyPlan { unit: unit(&one), guidance: Some("Mind it".into()) }).unwrap();
     refused(rig.ask(Request::ApplyPlan { unit: unit(&one), guidance: None }));
-    let of_two: Vec<_> = gates.iter().filter(|g| g.gate.unit == Some(unit(&two))).collect();
-    rig.resolve(of_two[0].gate.id, "skip", None).unwrap();
+    let of_four = gates.iter().find(|g| g.gate.unit == Some(unit(&four))).unwrap().gate.id;
+    rig.resolve(of_four, "skip", None).unwrap();
+    rig.ask(Request::DismissPlan { unit: unit(&four) }).unwrap();
     rig.tick_after(41);
     rig.by_hand(&three, None).unwrap();
     rig.fail_read(&two, ReadFault::Unreachable("no route".into()));
@@ -77,14 +78,16 @@ fn after_each_input_of_a_life_a_copy_of_the_ledger_has_the_same_jobs() {
     rig.tick_after(20);
     rig.send(held, &two, 2);
     // The world moves on.
-    rig.inventory(&[&one, &two], true);
+    rig.inventory(&[&one, &two, &four], true);
     one.summary.head = head(2);
     one.summary.updated_at = rig.now;
     one.review_requests = vec![request("RR_2", rig.now)];
     rig.tick_after(60);
     rig.sweep(&[&one, &two]);
-    rig.take(Input::Observed(Observation::Inventory(Err(ReadFault::SignedOut("401".into())))));
     rig.mirrored = false;
+    // A start tries a token again that was refused, so there the jobs do differ.
+    rig.take(Input::Observed(Observation::Inventory(Err(ReadFault::SignedOut("401".into())))));
+    assert!(rig.jobs().iter().all(|job| !matches!(job, Job::Sweep)));
     assert!(rig.copies >= 60, "{} inputs", rig.copies);
     rig.reopen();
     assert!(rig.jobs().contains(&Job::Sweep));

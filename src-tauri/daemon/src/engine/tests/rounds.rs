@@ -220,12 +220,8 @@ fn what_a_round_does_on_sending_is_done_with_its_prompt() {
 fn a_round_by_hand_runs_where_an_automatic_one_would_not() {
     // ROUND-31, WIN-38, ROUND-15
     type Change = fn(&mut Detail);
-    let runs: [Change; 4] = [
-        |d| d.summary.draft = true,
-        |d| d.review_requests.clear(),
-        |d| d.changed_files = 5_000,
-        |d| d.author = Some(viewer()),
-    ];
+    let runs: [Change; 4] =
+        [|d| d.summary.draft = true, |d| d.review_requests.clear(), |d| d.changed_files = 5_000, |d| d.author = Some(viewer())];
     for change in runs {
         let mut rig = Rig::with("[workflows.review]\nmode = \"observe\"", &[]);
         let mut detail = pull(1);
@@ -238,7 +234,11 @@ fn a_round_by_hand_runs_where_an_automatic_one_would_not() {
         let turn = rig.prepare(rig.item_of(&gate).id, &detail);
         assert!(turn.by_hand);
         let order = rig.give(turn.id);
-        assert_eq!(order.prompt.contains("takes no verdict"), detail.author == Some(viewer()), "an own pull request is named as such");
+        assert_eq!(
+            order.prompt.contains("takes no verdict"),
+            detail.author == Some(viewer()),
+            "an own pull request is named as such"
+        );
     }
     let never: [(&str, Change); 3] = [
         ("is merged", |d| d.summary.state = PullState::Merged),
@@ -303,7 +303,8 @@ fn at_most_so_many_turns_run_at_once_and_by_hand_goes_first() {
     let first = releases(&rig);
     assert_eq!(first.len(), 1);
     // One is being prepared when the person asks for another, which may go before it.
-    let (Job::Release(early), Some(detail)) = (first[0].clone(), [&one, &two].into_iter().find(|d| first[0] == Job::Release(item(&rig, d))))
+    let (Job::Release(early), Some(detail)) =
+        (first[0].clone(), [&one, &two].into_iter().find(|d| first[0] == Job::Release(item(&rig, d))))
     else {
         panic!("{first:?}")
     };

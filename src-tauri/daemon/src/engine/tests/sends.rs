@@ -62,7 +62,8 @@ fn a_marker_in_a_text_is_taken_out_when_it_is_proposed() {
     let turn = rig.started(&pull(1));
     let forged = marker("0000000000000000000000000000000a".parse().unwrap());
     let comments = json!([{ "path": "src/gulls.rs", "line": 2, "body": format!("Here {forged}") }]);
-    let post = rig.posted(&turn, json!({ "shape": "review", "event": "COMMENT", "text": format!("A {forged} b"), "comments": comments }));
+    let post = rig
+        .posted(&turn, json!({ "shape": "review", "event": "COMMENT", "text": format!("A {forged} b"), "comments": comments }));
     assert_eq!(post.text, "A  b");
     assert!(post.body.ends_with(&marker(post.id)) && !post.body.contains(&forged));
     let Shape::Review { comments, .. } = post.shape else { panic!("a review") };
@@ -94,11 +95,12 @@ fn a_doubt_is_looked_up_three_times() {
 #[test]
 fn absence_is_certain_after_three_complete_reads_alone() {
     // GH-PUB-07, GH-PUB-09
-    for (looks, maybe) in [([LookUp::Absent, LookUp::Absent, LookUp::Absent], false), ([incomplete(), incomplete(), incomplete()], true)] {
+    for (looks, maybe) in
+        [([LookUp::Absent, LookUp::Absent, LookUp::Absent], false), ([incomplete(), incomplete(), incomplete()], true)]
+    {
         let mut rig = Rig::new();
         let detail = pull(1);
-        let (turn, post) = queued(&mut rig, &detail);
-        rig.record(&turn, "nothing").unwrap();
+        let (_, post) = queued(&mut rig, &detail);
         rig.call(post, &detail);
         rig.outcome(post, SendOutcome::Doubt { why: "the answer was lost".into() });
         for found in looks {
@@ -249,9 +251,16 @@ fn what_never_left_is_tried_again() {
     rig.send(post, &detail, 1);
     assert_eq!(rig.read().attempts(post).unwrap().len(), 2);
     let fault = ReadFault::NotFound("404".into());
-    let (_, other) = { let two = pull(2); rig.sweep(&[&detail, &two]); let gate = rig.open_gate(&two);
+    let (_, other) = {
+        let two = pull(2);
+        rig.sweep(&[&detail, &two]);
+        let gate = rig.open_gate(&two);
         rig.resolve(gate.gate.id, "run_now", None).unwrap();
-        let turn = rig.prepare(rig.item_of(&gate).id, &two); rig.give(turn.id); let post = rig.review(&turn, "x").id; (turn, post) };
+        let turn = rig.prepare(rig.item_of(&gate).id, &two);
+        rig.give(turn.id);
+        let post = rig.review(&turn, "x").id;
+        (turn, post)
+    };
     rig.take(Input::Starting(Starting::Post { post: other, seen: Err(fault) }));
     assert_eq!((rig.post(other).state, rig.post(other).maybe_posted), (PostState::Failed, false), "a gone pull request is final");
 }

@@ -104,11 +104,16 @@ fn an_answered_gate_whose_head_moved_is_confirmed_on_the_new_one() {
     assert_eq!(rig.call(post, &detail).head, head(2));
 }
 
-/// A turn whose reply is queued and that then stopped with a review.
+/// A turn that stopped with a review, and whose reply, refused before, the person then sent again.
 fn replied_and_stopped(rig: &mut Rig, detail: &Detail) -> (TurnRow, PostId) {
     let turn = rig.started(detail);
     let reply = rig.posted(&turn, json!({ "shape": "reply", "text": "Done", "in_reply_to": 71 })).id;
+    assert_eq!(refused(rig.stop(&turn, "The review")).code, Some("unavailable"), "while a post is on its way");
+    rig.call(reply, detail);
+    let kind = wloop_core::github::Refusal::Invalid;
+    rig.outcome(reply, SendOutcome::Refused { kind, why: "422".into() });
     rig.stop(&turn, "The review").unwrap();
+    rig.ask(Request::PostRetry(reply)).unwrap();
     (turn, reply)
 }
 
@@ -171,7 +176,7 @@ fn a_turn_that_made_its_review_stops_with_no_second_one() {
             rig.send(post, &detail, 1);
         }
         let refusal = refused(rig.stop(&turn, "Another"));
-        assert_eq!(refusal.code, Some("already"), "{}", refusal.detail);
+        assert_eq!(refusal.code, Some(if sent { "already" } else { "unavailable" }), "{}", refusal.detail);
         assert_eq!((rig.posts().len(), rig.open_gates().len()), (1, 0));
         assert_eq!(rig.turn(turn.id).record, None, "nothing of it was kept");
     }

@@ -40,9 +40,8 @@ fn a_fast_sweep_reads_what_moved_and_what_is_attended() {
     let mut checks = pull(3);
     checks.review_requests.clear();
     let counting = pull(4);
-    let all = |quiet: &Detail, moved: &Detail, checks: &Detail, counting: &Detail| {
-        [quiet, moved, checks, counting].map(Clone::clone)
-    };
+    let all =
+        |quiet: &Detail, moved: &Detail, checks: &Detail, counting: &Detail| [quiet, moved, checks, counting].map(Clone::clone);
     let first = all(&quiet, &moved, &checks, &counting);
     rig.inventory(&first.each_ref(), true);
     assert_eq!(rig.to_read().len(), 4, "what was never read is read");
@@ -80,7 +79,9 @@ fn half_a_read_is_kept_nowhere() {
     let detail = pull(1);
     let gate = rig.planned(&detail);
     let stored = rig.read().pull(&unit(&detail)).unwrap().unwrap();
-    for fault in [ReadFault::Unusable("half".into()), ReadFault::Unreachable("no route".into()), ReadFault::NotFound("404".into())] {
+    for fault in
+        [ReadFault::Unusable("half".into()), ReadFault::Unreachable("no route".into()), ReadFault::NotFound("404".into())]
+    {
         rig.fail_read(&detail, fault);
         let row = rig.read().pull(&unit(&detail)).unwrap().unwrap();
         assert_eq!((&row.detail, row.detail_at), (&stored.detail, stored.detail_at));
@@ -140,7 +141,8 @@ fn what_is_missing_at_github_is_absence_and_no_fault() {
     detail.head_repo = None;
     detail.body = String::new();
     detail.checks_gone();
-    detail.reviews = vec![Review { author: None, commit: String::new(), ..review_by(account("x"), "R", ReviewState::Commented, start(), "") }];
+    detail.reviews =
+        vec![Review { author: None, commit: String::new(), ..review_by(account("x"), "R", ReviewState::Commented, start(), "") }];
     let turn = rig.started(&detail);
     assert_eq!(turn.covered["review"], "R");
 }

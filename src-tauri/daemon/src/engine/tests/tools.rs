@@ -67,7 +67,7 @@ fn a_turn_posts_what_its_intent_lists_once_and_in_its_threads() {
     assert_eq!(refuse(&mut rig, json!({ "shape": "comment", "text": "Hello" })), "refused");
     assert_eq!(refuse(&mut rig, json!({ "shape": "reply", "text": "Hello", "in_reply_to": 5 })), "refused");
     assert_eq!(refuse(&mut rig, json!({ "shape": "reply", "text": "Hello", "thread": "T_9" })), "not_found");
-    assert_eq!(refuse(&mut rig, json!({ "shape": "review", "event": "COMMENT", "text": " " })), "invalid");
+    assert_eq!(refuse(&mut rig, json!({ "shape": "review", "event": "COMMENT", "text": "<!-- wloop:x -->" })), "invalid");
     assert!(rig.posts().is_empty());
     rig.review(&turn, "Fine");
     assert_eq!(refuse(&mut rig, json!({ "shape": "review", "event": "APPROVE", "text": "More" })), "already");
@@ -126,10 +126,20 @@ fn a_turn_makes_at_most_forty_posts() {
     let mut rig = Rig::new();
     let mut detail = pull(1);
     let comment = |n: u64| wloop_core::github::Comment {
-        id: format!("C_{n}"), database_id: n, author: Some(account("ana")), body: "hm".into(), created_at: start(), url: String::new(),
+        id: format!("C_{n}"),
+        database_id: n,
+        author: Some(account("ana")),
+        body: "hm".into(),
+        created_at: start(),
+        url: String::new(),
     };
     let thread = |n: u64| wloop_core::github::Thread {
-        id: format!("T_{n}"), resolved: false, outdated: false, path: "a".into(), line: None, comments: vec![comment(n)],
+        id: format!("T_{n}"),
+        resolved: false,
+        outdated: false,
+        path: "a".into(),
+        line: None,
+        comments: vec![comment(n)],
     };
     detail.threads = (1..=41).map(thread).collect();
     let turn = rig.started(&detail);
@@ -177,7 +187,8 @@ fn a_record_is_checked_and_ends_the_turn_once() {
         (refusal.code.unwrap(), refusal.detail)
     };
     assert_eq!(code(rig.record(&turn, "published")).0, "invalid", "nothing was published");
-    let (word, path) = code(rig.tool(&turn, "record", json!({ "verdict": "nothing", "summary": "x", "findings": [{ "title": 3 }] })));
+    let (word, path) =
+        code(rig.tool(&turn, "record", json!({ "verdict": "nothing", "summary": "x", "findings": [{ "title": 3 }] })));
     assert!(word == "invalid" && path.contains("/findings/0"), "{path}");
     let asked = |more: Value| {
         let mut object = json!({ "verdict": "asked", "summary": "x" });

@@ -164,11 +164,15 @@ fn a_waiting_round_is_decided_by_its_gate_alone() {
     assert_eq!(closed(&rig, &second).intent.as_deref(), Some("skip"));
     assert!(rig.jobs().contains(&Job::Release(rig.item_of(&first).id)), "at once, without a window");
     for detail in [&one, &two] {
-        let refusal = refused(rig.ask(Request::DismissPlan { unit: unit(detail) }));
-        assert_eq!(refusal.kind, RefusalKind::Conflict);
         let refusal = refused(rig.ask(Request::ApplyPlan { unit: unit(detail), guidance: None }));
         assert_eq!(refusal.kind, RefusalKind::Conflict);
     }
+    assert_eq!(refused(rig.ask(Request::DismissPlan { unit: unit(&two) })).kind, RefusalKind::Conflict);
+    assert_eq!(rig.count(EventKind::GateDecided), 2);
+    // What was released and did not start can be taken back; its gate stays as it closed.
+    rig.ask(Request::DismissPlan { unit: unit(&one) }).unwrap();
+    assert_eq!((rig.item_of(&first).state, rig.gate(first.gate.id).gate.status), (ItemState::Gone, GateStatus::Approved));
+    assert!(matches!(rig.start_release(rig.item_of(&first).id, &one), Reply::NotNow));
     assert_eq!(rig.count(EventKind::GateDecided), 2);
     let unknown = UnitRef::github("PR_99");
     assert_eq!(refused(rig.ask(Request::ApplyPlan { unit: unknown, guidance: None })).kind, RefusalKind::NotFound);
