@@ -54,7 +54,7 @@ pub(crate) async fn check(home: &Home, environment: &BTreeMap<String, String>) -
             let found = if home.config.is_file() {
                 home.config.display().to_string()
             } else {
-                "none yet; every key has its default".to_owned()
+                format!("none yet at {}; every key has its default", home.config.display())
             };
             checks.push(fine("configuration", found));
             let count = rules.profile.workflows.len();

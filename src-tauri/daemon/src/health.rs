@@ -26,7 +26,9 @@ pub(crate) fn health(outside: &Outside, started_at: Timestamp) -> Result<api::He
     warnings.extend(outside.rules.profile.broken.iter().map(|fault| format!("a workflow does not load: {fault}")));
     let healthy = outside.hub.healthy();
     if !healthy {
-        warnings.push("the last change could not be written to the ledger; free some space, or look at its folder's rights".to_owned());
+        warnings.push(
+            "the last change could not be written to the ledger; free some space, or look at its folder's rights".to_owned(),
+        );
     }
     let draining = outside.draining.is_cancelled();
     let wake = outside.hub.pending().borrow().wake.clone();
@@ -122,11 +124,9 @@ pub(crate) fn transcript(path: &Path, since: Timestamp, (lines, bytes): (usize, 
 /// One entry of a transcript as lines with their source.
 fn said(said: Said) -> Vec<(&'static str, String)> {
     match said {
-        Said::Start { command, folder, environment } => vec![
-            ("command", command.join(" ")),
-            ("note", format!("in {folder}")),
-            ("environment", environment.join(" ")),
-        ],
+        Said::Start { command, folder, environment } => {
+            vec![("command", command.join(" ")), ("note", format!("in {folder}")), ("environment", environment.join(" "))]
+        }
         Said::Prompt { text } => vec![("prompt", text)],
         Said::Out { line } => vec![("stdout", line)],
         Said::Err { line } => vec![("stderr", line)],

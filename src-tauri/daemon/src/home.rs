@@ -53,18 +53,20 @@ impl Home {
                 given: Some(root),
             });
         }
-        let strategy = etcetera::choose_app_strategy(etcetera::AppStrategyArgs {
+        let strategy = etcetera::app_strategy::choose_native_strategy(etcetera::AppStrategyArgs {
             top_level_domain: "dev".to_owned(),
             author: "wloop".to_owned(),
             app_name: "wloop".to_owned(),
         })
         .map_err(|_| HomeFault::Unknown)?;
+        // On macOS what a person writes lies in Application Support with the rest; Preferences is for the system's own kind of file.
+        let settings = if cfg!(target_os = "macos") { strategy.data_dir() } else { strategy.config_dir() };
         let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
         let run = strategy.runtime_dir().unwrap_or_else(|| state.join("run"));
         Ok(Self {
             given: None,
-            config: strategy.config_dir().join("config.toml"),
-            profiles: strategy.config_dir().join("profiles"),
+            config: settings.join("config.toml"),
+            profiles: settings.join("profiles"),
             database: state.join("state.db"),
             run,
             logs: state.join("logs"),

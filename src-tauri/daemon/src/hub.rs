@@ -33,7 +33,7 @@ pub(crate) struct Pending {
 
 enum Message {
     Input(Box<Input>, oneshot::Sender<Answer<Reply>>),
-    Poke,
+    Poke(oneshot::Sender<()>),
     Stop(oneshot::Sender<()>),
 }
 
@@ -75,7 +75,16 @@ impl Hub {
         let worker = Worker { engine, clock: clock.clone(), pending: pending_tx, healthy: healthy_tx };
         let spawned = std::thread::Builder::new().name("engine".to_owned()).spawn(move || worker.work(inbox));
         spawned.map_err(|source| StoreError::Io { doing: "start the engine's thread for", path: path.clone(), source })?;
-        Ok(Self { messages, pending, events, readers: Arc::new((Mutex::new(readers), Condvar::new())), path, healthy, clock, generation })
+        Ok(Self {
+            messages,
+            pending,
+            events,
+            readers: Arc::new((Mutex::new(readers), Condvar::new())),
+            path,
+            healthy,
+            clock,
+            generation,
+        })
     }
 
     /// Hands an input in and waits until it is committed.
@@ -84,7 +93,8 @@ impl Hub {
     /// As [`Engine::handle`]; `Unavailable` when the engine is gone.
     pub(crate) async fn ask(&self, input: Input) -> Answer<Reply> {
         let (reply, answer) = oneshot::channel();
-        let gone = || EngineError::from(Refusal::new(RefusalKind::Unavailable, "the daemon is going down; try again once it runs"));
+        let gone =
+            || EngineError::from(Refusal::new(RefusalKind::Unavailable, "the daemon is going down; try again once it runs"));
         self.messages.send(Message::Input(Box::new(input), reply)).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
@@ -114,9 +124,12 @@ impl Hub {
         self.messages.closed().await;
     }
 
-    /// Has the due jobs told once more.
+    /// Has the due jobs told once more, and waits until they are: what was handed in before is then part of them.
     pub(crate) async fn poke(&self) {
-        let _gone = self.messages.send(Message::Poke).await;
+        let (done, told) = oneshot::channel();
+        if self.messages.send(Message::Poke(done)).await.is_ok() {
+            let _gone = told.await;
+        }
     }
 
     /// Stops the engine in order, after everything that was handed in before.
@@ -197,7 +210,9 @@ impl Worker {
                     let resolves = match &*input {
                         // A tick resolves something only where a window is over.
                         Input::Tick => self.engine.read().gates_due(now).is_ok_and(|due| !due.is_empty()),
-                        input => matches!(input, Input::Request { request: Request::Resolve { .. } | Request::ApplyPlan { .. }, .. }),
+                        input => {
+                            matches!(input, Input::Request { request: Request::Resolve { .. } | Request::ApplyPlan { .. }, .. })
+                        }
                     };
                     let answer = self.engine.handle(*input, now);
                     self.healthy.send_replace(!matches!(answer, Err(EngineError::Store(_))));
@@ -207,7 +222,10 @@ impl Worker {
                     let _asker_left = reply.send(answer);
                     self.tell();
                 }
-                Message::Poke => self.tell(),
+                Message::Poke(done) => {
+                    self.tell();
+                    let _asker_left = done.send(());
+                }
                 Message::Stop(done) => {
                     if let Err(fault) = self.engine.stopped((self.clock)()) {
                         tracing::error!(%fault, "the end could not be recorded");

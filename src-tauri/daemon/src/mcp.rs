@@ -23,15 +23,17 @@ impl ToolCaller for ToDaemon {
         Box::pin(async move {
             let Some(client) = &self.client else {
                 let hint = "start the agent through wloop";
-                return ToolAnswer::Refused(Refusal::new(RefusalCode::NotInTurn, "`WLOOP_SESSION` is not set: this is no session of wloop", hint));
+                return ToolAnswer::Refused(Refusal::new(
+                    RefusalCode::NotInTurn,
+                    "`WLOOP_SESSION` is not set: this is no session of wloop",
+                    hint,
+                ));
             };
             match client.tool(&self.session, tool, &arguments).await {
                 Ok(api::ToolAnswer::Done(value)) => ToolAnswer::Done(value),
-                Ok(api::ToolAnswer::Refused(refusal)) => ToolAnswer::Refused(Refusal {
-                    code: code(&refusal.code),
-                    message: refusal.message,
-                    hint: refusal.hint,
-                }),
+                Ok(api::ToolAnswer::Refused(refusal)) => {
+                    ToolAnswer::Refused(Refusal { code: code(&refusal.code), message: refusal.message, hint: refusal.hint })
+                }
                 Err(ClientError::Problem(problem)) => {
                     ToolAnswer::Refused(Refusal::new(RefusalCode::Refused, problem.detail, "do not try another way"))
                 }

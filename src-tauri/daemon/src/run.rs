@@ -21,9 +21,9 @@ use crate::home::Home;
 use crate::hub::Hub;
 use crate::input::{AgentEvent, Input};
 use crate::runner::{self, Outside, chain};
+use crate::secret;
 use crate::server::{self, Shared};
 use crate::settings::Rules;
-use crate::secret;
 
 /// How long the last answers of the server may take.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -117,7 +117,8 @@ async fn serve(home: &Home, environment: BTreeMap<String, String>, rules: Rules)
     });
     let jobs_stop = CancellationToken::new();
     let jobs = tokio::spawn(runner::run(outside.clone(), jobs_stop.clone()));
-    let mut server = tokio::spawn(server::serve(listener, Shared { outside: outside.clone(), started_at: now }, stopping.clone()));
+    let mut server =
+        tokio::spawn(server::serve(listener, Shared { outside: outside.clone(), started_at: now }, stopping.clone()));
     let mut term = signal(SignalKind::terminate()).map_err(|fault| fault.to_string())?;
     let mut int = signal(SignalKind::interrupt()).map_err(|fault| fault.to_string())?;
     announce(&home.socket());
@@ -209,11 +210,9 @@ fn make_tools(home: &Home) -> Result<std::path::PathBuf, String> {
 }
 
 fn make_folder(folder: &Path) -> Result<(), String> {
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(|fault| format!("the folder `{}` cannot be made: {fault}; look at its rights, or name another home", folder.display()))
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|fault| {
+        format!("the folder `{}` cannot be made: {fault}; look at its rights, or name another home", folder.display())
+    })
 }
 
 #[expect(clippy::print_stdout, reason = "whoever started the daemon waits for this line")]

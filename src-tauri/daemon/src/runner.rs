@@ -89,7 +89,7 @@ pub(crate) async fn run(outside: Arc<Outside>, stop: CancellationToken) {
                 continue;
             }
             flying.insert(job.clone());
-            let (outside, done) = (outside.clone(), done_tx.clone());
+            let (outside, hub, done) = (outside.clone(), outside.hub.clone(), done_tx.clone());
             tokio::spawn(async move {
                 let work = job.clone();
                 // A job that fails in an unforeseen way is told and is due again; it does not stay in flight for ever.
@@ -97,6 +97,8 @@ pub(crate) async fn run(outside: Arc<Outside>, stop: CancellationToken) {
                     tracing::error!(%fault, ?job, "a job broke off");
                     tokio::time::sleep(REST).await;
                 }
+                // It stays in flight until the due jobs know its outcome, so that none is taken for due that was just done.
+                hub.poke().await;
                 let _runner_left = done.send(job);
             });
         }
@@ -108,7 +110,6 @@ pub(crate) async fn run(outside: Arc<Outside>, stop: CancellationToken) {
             }
             Some(job) = done.recv() => {
                 flying.remove(&job);
-                outside.hub.poke().await;
             }
             () = stop.cancelled() => break,
         }

@@ -34,10 +34,7 @@ pub(crate) struct Peer {
 impl Connected<IncomingStream<'_, UnixListener>> for Peer {
     fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
         let credentials = stream.io().peer_cred().ok();
-        Self {
-            pid: credentials.and_then(|c| c.pid()).and_then(|pid| u32::try_from(pid).ok()),
-            uid: credentials.map(|c| c.uid()),
-        }
+        Self { pid: credentials.and_then(|c| c.pid()).and_then(|pid| u32::try_from(pid).ok()), uid: credentials.map(|c| c.uid()) }
     }
 }
 

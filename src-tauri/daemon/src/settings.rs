@@ -51,10 +51,16 @@ impl Rules {
             }
         };
         let name = config.as_ref().map_or_else(|| "default".to_owned(), |c| c.profile.clone());
-        let mut files: BTreeMap<String, String> = BUNDLED.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        let mut files: BTreeMap<String, String> =
+            BUNDLED.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         let own = home.profiles.join(&name);
         if name != "default" && !own.is_dir() {
-            faults.push(fault("config.toml", "profile", format!("there is no profile `{name}` under the home's `profiles`"), "make the folder, or leave the key out"));
+            faults.push(fault(
+                "config.toml",
+                "profile",
+                format!("there is no profile `{name}` under the home's `profiles`"),
+                "make the folder, or leave the key out",
+            ));
         }
         if let Err(mut found) = lay_over(&own, Path::new(""), &mut files) {
             faults.append(&mut found);
@@ -143,7 +149,9 @@ fn read_config(path: &Path) -> Result<Config, Vec<Fault>> {
     match std::fs::read_to_string(path) {
         Ok(text) => Config::parse("config.toml", &text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::empty()),
-        Err(error) => Err(vec![fault("config.toml", "", format!("the file cannot be read: {error}"), "make it readable text in UTF-8")]),
+        Err(error) => {
+            Err(vec![fault("config.toml", "", format!("the file cannot be read: {error}"), "make it readable text in UTF-8")])
+        }
     }
 }
 
@@ -153,7 +161,14 @@ fn lay_over(root: &Path, below: &Path, files: &mut BTreeMap<String, String>) -> 
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(vec![fault(&folder.to_string_lossy(), "", format!("the folder cannot be read: {error}"), "make it readable")]),
+        Err(error) => {
+            return Err(vec![fault(
+                &folder.to_string_lossy(),
+                "",
+                format!("the folder cannot be read: {error}"),
+                "make it readable",
+            )]);
+        }
     };
     let mut faults = Vec::new();
     for entry in entries.flatten() {
@@ -172,7 +187,9 @@ fn lay_over(root: &Path, below: &Path, files: &mut BTreeMap<String, String>) -> 
                 Ok(text) => {
                     files.insert(name, text);
                 }
-                Err(error) => faults.push(fault(&name, "", format!("the file cannot be read: {error}"), "make it readable text in UTF-8")),
+                Err(error) => {
+                    faults.push(fault(&name, "", format!("the file cannot be read: {error}"), "make it readable text in UTF-8"))
+                }
             },
             Err(error) => faults.push(fault(&name, "", format!("cannot be looked at: {error}"), "mend it or take it away")),
         }

@@ -38,7 +38,8 @@ pub(crate) async fn settled(outside: &Outside, post: PostId, limit: Duration) ->
 }
 
 fn late() -> Refusal {
-    Refusal::new(RefusalKind::Unavailable, "github has not answered yet; the same call again asks for the result").code("unavailable")
+    Refusal::new(RefusalKind::Unavailable, "github has not answered yet; the same call again asks for the result")
+        .code("unavailable")
 }
 
 /// A refusal as a tool tells it (MCP-05).

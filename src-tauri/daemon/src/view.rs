@@ -7,9 +7,7 @@ use wloop_api::types as api;
 use wloop_core::gate::{Actor, Gate, GateKind};
 use wloop_core::github::{Shape, Side};
 use wloop_core::id::UnitRef;
-use wloop_store::{
-    EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow,
-};
+use wloop_store::{EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow};
 
 /// A unit as lists name it; one that the ledger does not know is named by its reference.
 pub(crate) fn unit(reads: &Reads<'_>, unit: &UnitRef) -> Result<api::UnitName, StoreError> {
@@ -219,7 +217,9 @@ pub(crate) fn provider(
     let error = match port {
         None => Some("no token is set; set `plugins.github.token` in `config.toml`, such as `cmd:gh auth token`".to_owned()),
         Some(_) => row.and_then(|r| r.error.clone()).map(|error| match row {
-            Some(row) if row.signed_out => format!("{error}; set a token that github accepts in `plugins.github.token` and start again"),
+            Some(row) if row.signed_out => {
+                format!("{error}; set a token that github accepts in `plugins.github.token` and start again")
+            }
             _ => error,
         }),
     };

@@ -80,7 +80,8 @@ fn predicates(table: &mut Table) {
 async fn whole(table: &mut Table) {
     // The folder of the build and not the system's one for what is temporary, which is memory on many machines.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let world = SmallGithub::start(Options { dir: folder.path().join("world"), port: 0, seed: 7 }).await.expect("the small github");
+    let world =
+        SmallGithub::start(Options { dir: folder.path().join("world"), port: 0, seed: 7 }).await.expect("the small github");
     world.add_user(ME, AccountKind::User);
     world.add_token(ME, TOKEN);
     let size = std::fs::metadata(home::program()).expect("the program").len();
@@ -104,7 +105,13 @@ async fn whole(table: &mut Table) {
     status(table, &full);
     let worked = daemon.resident().await;
     let most = started.max(swept).max(worked);
-    let measured = format!("{} (at its start {}, after a sweep {}, after {RESOLVED} decisions {})", mib(most), mib(started), mib(swept), mib(worked));
+    let measured = format!(
+        "{} (at its start {}, after a sweep {}, after {RESOLVED} decisions {})",
+        mib(most),
+        mib(started),
+        mib(swept),
+        mib(worked)
+    );
     table.add("daemon memory, 10,000 units watched", measured, "< 64 MiB", most < 64 << 20);
     daemon.stop().await;
     starts(table, &full).await;
@@ -159,7 +166,8 @@ async fn resolving(table: &mut Table, client: &Client, open: &[String], folder: 
     let measured = format!("{}, {ratio:.1} × a bare commit ({})", ms(half), ms(bare));
     table.add("resolving a gate, 100,000 in the store: p50", measured, "at most 8 × a bare durable commit", ratio <= 8.0);
     let last = quantile(&resolved, 1.0);
-    let measured = format!("{} (p99 of the bare commit {}, the longest of {RESOLVED} {})", ms(most), ms(quantile(&commits, 0.99)), ms(last));
+    let measured =
+        format!("{} (p99 of the bare commit {}, the longest of {RESOLVED} {})", ms(most), ms(quantile(&commits, 0.99)), ms(last));
     table.add("resolving a gate: p99", measured, "< 5 ms", most < Duration::from_millis(5));
 }
 

@@ -41,7 +41,8 @@ impl Table {
 /// The processor's name.
 fn processor() -> String {
     let linux = std::fs::read_to_string("/proc/cpuinfo").ok();
-    let named = |text: String| text.lines().find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_owned()));
+    let named =
+        |text: String| text.lines().find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_owned()));
     let macos = || {
         let told = std::process::Command::new("sysctl").args(["-n", "machdep.cpu.brand_string"]).output().ok()?;
         String::from_utf8(told.stdout).ok().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())

@@ -73,10 +73,11 @@ impl Frame {
         }
     }
 
-    /// Every fact that has a value: those of the registry by their names, then all others by theirs.
+    /// Every fact that has a value, by their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         let known = KNOWN.iter().zip(&self.known).filter_map(|(row, value)| Some((row.name, value.as_ref()?)));
-        known.chain(self.others.iter().map(|(name, value)| (name.as_str(), value)))
+        let all = known.chain(self.others.iter().map(|(name, value)| (name.as_str(), value)));
+        all.collect::<BTreeMap<_, _>>().into_iter()
     }
 }
 

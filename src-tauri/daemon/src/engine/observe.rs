@@ -155,7 +155,11 @@ impl Cx<'_> {
         self.put_names(unit, &row.summary, false)?;
         self.tx.put_pull(&row)?;
         self.withdraw_items(unit, "it left the inventory")?;
-        self.event(NewEvent { unit: Some(unit.clone()), data: json!({ "after": "not watched" }), ..event(EventKind::UnitSituation, "watched") })
+        self.event(NewEvent {
+            unit: Some(unit.clone()),
+            data: json!({ "after": "not watched" }),
+            ..event(EventKind::UnitSituation, "watched")
+        })
     }
 
     fn put_names(&mut self, unit: &UnitRef, summary: &Summary, watched: bool) -> Answer<()> {

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, GateKind, GateStatus};
-use wloop_core::github::facts::{Book, SentReview, Settings, pull_facts, review_key};
+use wloop_core::github::facts::{Book, Mode, SentReview, Settings, pull_facts, review_key};
 use wloop_core::github::{Account, Detail, ReviewEvent, ReviewState, Shape};
 use wloop_core::id::{ItemId, UnitRef};
 use wloop_core::plan::{ItemEvent, ItemState};
@@ -123,7 +123,12 @@ impl Cx<'_> {
                 return None;
             }
         };
-        Some(Wanted { key: self.key(workflow, seen, &stage)?, intent: step.intent().to_owned(), reason: reason(&seen.facts, &stage), stage })
+        Some(Wanted {
+            key: self.key(workflow, seen, &stage)?,
+            intent: step.intent().to_owned(),
+            reason: reason(&seen.facts, &stage),
+            stage,
+        })
     }
 
     fn key(&self, workflow: &Workflow, seen: &Seen, stage: &str) -> Option<String> {
@@ -156,13 +161,20 @@ impl Cx<'_> {
             if workflow.provider != "github" {
                 continue;
             }
-            let wanted = if watched && rules.acts(workflow) { self.wants(workflow, &seen) } else { None };
+            // A repository whose reviews are only watched plans none (WIN-04).
+            let observed = seen.settings.review_mode == Mode::Observe && workflow.steps.iter().any(|s| s.intent() == "review");
+            let wanted = if watched && !observed && rules.acts(workflow) { self.wants(workflow, &seen) } else { None };
             let pending = self.tx.pending_item(unit, &workflow.name)?;
             if let Some(item) = &pending {
                 match item.state {
                     ItemState::Waiting | ItemState::CountingDown => {}
                     // A released round is looked at when it is tried (ROUND-06).
-                    ItemState::Released | ItemState::Capped | ItemState::Blocked | ItemState::Turned | ItemState::Handled | ItemState::Gone => continue,
+                    ItemState::Released
+                    | ItemState::Capped
+                    | ItemState::Blocked
+                    | ItemState::Turned
+                    | ItemState::Handled
+                    | ItemState::Gone => continue,
                 }
                 match &wanted {
                     Some(wanted) if wanted.key == item.key => continue,
@@ -198,7 +210,8 @@ impl Cx<'_> {
             workflow.summary.clone()
         });
         let decision = self.decide_plan(workflow, seen);
-        let gate = self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy: Policy::Decided(&decision), turn: None })?;
+        let gate =
+            self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy: Policy::Decided(&decision), turn: None })?;
         let state = match (gate.gate.status, gate.gate.deadline) {
             (GateStatus::Open, Some(_)) => ItemState::CountingDown,
             (GateStatus::Open, None) => ItemState::Waiting,

@@ -120,7 +120,13 @@ impl Cx<'_> {
     }
 
     /// A post reached the provider: confirmed, found, or said by the person (O7, O11). Its turn's end and mark follow.
-    pub(super) fn post_is_sent(&mut self, post: PostRow, step: PostEvent, remote: Option<RemotePost>, actor: &Actor) -> Answer<()> {
+    pub(super) fn post_is_sent(
+        &mut self,
+        post: PostRow,
+        step: PostEvent,
+        remote: Option<RemotePost>,
+        actor: &Actor,
+    ) -> Answer<()> {
         let doubtful = step == PostEvent::WasSent || post.doubt_at.is_some();
         let row = self.step_post(&post, step, |row| {
             row.remote = remote;
@@ -219,7 +225,8 @@ impl Cx<'_> {
 
     /// What a post gate's resolution does to its post: `publish` queues it, anything else drops it and records the turn (MCP-13).
     pub(super) fn post_gate_closed(&mut self, row: &GateRow) -> Answer<()> {
-        let posts = self.tx.posts(&PostFilter { state: Some(PostState::Held), unit: row.gate.unit.clone(), ..PostFilter::default() })?;
+        let posts =
+            self.tx.posts(&PostFilter { state: Some(PostState::Held), unit: row.gate.unit.clone(), ..PostFilter::default() })?;
         let Some(post) = posts.into_iter().find(|p| p.gate == row.gate.id) else {
             return self.consequence_ran(row, "there was nothing left to publish");
         };
@@ -239,7 +246,8 @@ impl Cx<'_> {
 
     /// Replaces the body of a held post by the person's own words, before its gate is answered (MCP-13).
     pub(super) fn reword(&mut self, row: &GateRow, text: &str) -> Answer<()> {
-        let posts = self.tx.posts(&PostFilter { state: Some(PostState::Held), unit: row.gate.unit.clone(), ..PostFilter::default() })?;
+        let posts =
+            self.tx.posts(&PostFilter { state: Some(PostState::Held), unit: row.gate.unit.clone(), ..PostFilter::default() })?;
         let Some(post) = posts.into_iter().find(|p| p.gate == row.gate.id) else { return Ok(()) };
         let text = strip_markers(text);
         wloop_core::github::publish::refuse_empty(&post.shape, &text)
@@ -257,7 +265,8 @@ impl Cx<'_> {
     pub(super) fn post_was_sent(&mut self, id: PostId) -> Answer<()> {
         let post = self.a_post(id)?;
         if post.state != PostState::Failed || !post.maybe_posted {
-            let words = format!("post `{}` is {}; only one that may have been sent is settled so", &id.to_string()[..6], post.state);
+            let words =
+                format!("post `{}` is {}; only one that may have been sent is settled so", &id.to_string()[..6], post.state);
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
         self.post_is_sent(post, PostEvent::WasSent, None, &Actor::PERSON)

@@ -232,7 +232,13 @@ impl Cx<'_> {
     }
 
     /// A round that the person asks for: a pending one of the unit is run now, else a gate is written that they have approved (G19).
-    pub(super) fn round_by_hand(&mut self, unit: &UnitRef, intent: &str, stage: Option<&str>, guidance: Option<&str>) -> Answer<Reply> {
+    pub(super) fn round_by_hand(
+        &mut self,
+        unit: &UnitRef,
+        intent: &str,
+        stage: Option<&str>,
+        guidance: Option<&str>,
+    ) -> Answer<Reply> {
         let rules = self.rules;
         if !rules.profile.intents.contains_key(intent) {
             let known = rules.profile.intents.keys().cloned().collect::<Vec<_>>().join("`, `");
@@ -242,10 +248,18 @@ impl Cx<'_> {
         let workflow = rules.profile.workflows.values().find(|w| w.steps.iter().any(|s| s.intent() == intent));
         let name = workflow.map_or(intent, |w| w.name.as_str()).to_owned();
         let Some(seen) = self.seen(unit)? else {
-            return Err(Refusal::new(RefusalKind::Unavailable, format!("`{unit}` was not read yet; try again in a moment")).into());
+            return Err(
+                Refusal::new(RefusalKind::Unavailable, format!("`{unit}` was not read yet; try again in a moment")).into()
+            );
         };
         if let Some(open) = self.tx.open_turn(unit)? {
-            let words = format!("turn {} of {} is {}; `wloop turns show {}` shows it", open.seq, seen.detail.slug(), open.state, &open.id.to_string()[..6]);
+            let words = format!(
+                "turn {} of {} is {}; `wloop turns show {}` shows it",
+                open.seq,
+                seen.detail.slug(),
+                open.state,
+                &open.id.to_string()[..6]
+            );
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
         if let Some(why) = by_hand_refusal(&seen.detail, &seen) {

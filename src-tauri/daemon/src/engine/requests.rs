@@ -59,7 +59,10 @@ impl Cx<'_> {
         check_guidance(text)?;
         let row = self.gate(id)?;
         if draft_text.is_some() && (row.gate.kind != GateKind::Post || intent != "publish") {
-            let words = format!("`draft_text` goes with `publish` of a post gate, not with `{intent}` of a {} gate", row.gate.kind.as_str());
+            let words = format!(
+                "`draft_text` goes with `publish` of a post gate, not with `{intent}` of a {} gate",
+                row.gate.kind.as_str()
+            );
             return Err(Refusal::new(RefusalKind::Invalid, words).about(id).field("draft_text").into());
         }
         if row.gate.status != GateStatus::Open {
@@ -102,7 +105,8 @@ impl Cx<'_> {
     }
 
     fn already(&self, row: &GateRow) -> EngineError {
-        let words = format!("gate `{}` is already resolved: {}", &row.gate.id.to_string()[..6], super::gates::how_it_ended(&row.gate));
+        let words =
+            format!("gate `{}` is already resolved: {}", &row.gate.id.to_string()[..6], super::gates::how_it_ended(&row.gate));
         Refusal::new(RefusalKind::Conflict, words).about(row.gate.id).into()
     }
 
@@ -192,11 +196,19 @@ impl Cx<'_> {
 
     /// Why there is no round to decide on, with what there is instead.
     fn nothing_waits(&self, unit: &UnitRef, label: &str) -> Answer<EngineError> {
-        let mut refusal = Refusal::new(RefusalKind::Conflict, format!("no round waits on {label}; `wloop review {label}` starts one"));
+        let mut refusal =
+            Refusal::new(RefusalKind::Conflict, format!("no round waits on {label}; `wloop review {label}` starts one"));
         if let Some(item) = self.tx.pending_items_of(unit)?.into_iter().next() {
-            refusal = Refusal::new(RefusalKind::Conflict, format!("the round on {label} is already {}: {}", item.state, item.reason)).about(item.gate);
+            refusal =
+                Refusal::new(RefusalKind::Conflict, format!("the round on {label} is already {}: {}", item.state, item.reason))
+                    .about(item.gate);
         } else if let Some(turn) = self.tx.open_turn(unit)? {
-            let words = format!("turn {} of {label} is {}; `wloop turns show {}` shows it", turn.seq, turn.state, &turn.id.to_string()[..6]);
+            let words = format!(
+                "turn {} of {label} is {}; `wloop turns show {}` shows it",
+                turn.seq,
+                turn.state,
+                &turn.id.to_string()[..6]
+            );
             refusal = Refusal::new(RefusalKind::Conflict, words).about(turn.gate);
         }
         Ok(refusal.into())
@@ -230,7 +242,9 @@ impl Cx<'_> {
         let turn = self.a_turn(id)?;
         if !turn.state.is_running() {
             let words = match self.open_gate_of(id)? {
-                Some(gate) => format!("turn `{}` has stopped and waits for you at gate `{}`", &id.to_string()[..6], &gate.to_string()[..6]),
+                Some(gate) => {
+                    format!("turn `{}` has stopped and waits for you at gate `{}`", &id.to_string()[..6], &gate.to_string()[..6])
+                }
                 None => format!("turn `{}` is {} already", &id.to_string()[..6], turn.state),
             };
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
@@ -263,7 +277,9 @@ fn may_write(caller: &Caller) -> Result<(), EngineError> {
             Err(Refusal::new(RefusalKind::Forbidden, words).into())
         }
         Caller::Unknown(why) => {
-            let words = format!("this caller counts as unattended ({why}) and changes nothing; the person does, in the cockpit or at a terminal");
+            let words = format!(
+                "this caller counts as unattended ({why}) and changes nothing; the person does, in the cockpit or at a terminal"
+            );
             Err(Refusal::new(RefusalKind::Forbidden, words).into())
         }
     }

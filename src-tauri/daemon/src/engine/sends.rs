@@ -85,7 +85,10 @@ impl Cx<'_> {
             row.cause = String::new();
         })?;
         let attempt = self.tx.insert_attempt(id, self.generation, now)?;
-        self.event(NewEvent { data: json!({ "attempt": attempt }), ..self.of_post(&row, EventKind::PostSending, Actor::Daemon) })?;
+        self.event(NewEvent {
+            data: json!({ "attempt": attempt }),
+            ..self.of_post(&row, EventKind::PostSending, Actor::Daemon)
+        })?;
         Ok(Reply::Send(Box::new(self.order(&row, &pull, &viewer.id)?)))
     }
 
@@ -152,7 +155,10 @@ impl Cx<'_> {
         match outcome {
             SendOutcome::Sent(remote) => self.post_is_sent(post, PostEvent::Confirm, Some(remote), &Actor::Daemon),
             SendOutcome::Refused { kind: Refused::PendingReview, why } => {
-                self.hold_post(&post, &format!("You have a pending review there; submit or discard it, then publish this one. {why}"))?;
+                self.hold_post(
+                    &post,
+                    &format!("You have a pending review there; submit or discard it, then publish this one. {why}"),
+                )?;
                 Ok(())
             }
             SendOutcome::Refused { kind, why } => {
@@ -269,7 +275,8 @@ impl Cx<'_> {
                 Ok(())
             }
             AfterLookUp::Absent => {
-                let why = format!("it is not at github ({}); send it again with `wloop posts retry {}`", post.cause, short_id(id));
+                let why =
+                    format!("it is not at github ({}); send it again with `wloop posts retry {}`", post.cause, short_id(id));
                 self.post_failed(&post, PostEvent::Refuse, &why)
             }
             AfterLookUp::CannotTell => {

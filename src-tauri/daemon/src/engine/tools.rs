@@ -48,7 +48,9 @@ impl Cx<'_> {
     }
 
     fn task_read(&mut self, turn: &TurnRow, include: &[Wanted]) -> Answer<Reply> {
-        let Some(seen) = self.seen(&turn.unit)? else { return Err(denied("not_found", "the pull request is not known any more")) };
+        let Some(seen) = self.seen(&turn.unit)? else {
+            return Err(denied("not_found", "the pull request is not known any more"));
+        };
         let word = boundary(|| format!("{:012x}", self.ids.next_bits() & 0xffff_ffff_ffff), &texts(&seen.detail));
         let part = if turn.stage == "follow-up" { Part::FollowUp } else { Part::Whole };
         let material = material(&seen.detail, &seen.viewer, part, &seen.settings.admitted_teams, &word);
@@ -57,35 +59,49 @@ impl Cx<'_> {
             match part {
                 Wanted::Brief => {
                     let summary = &seen.detail.summary;
-                    answer.insert("unit".into(), json!({
-                        "id": turn.unit.to_string(), "slug": seen.detail.slug(), "repo": summary.repo.to_string(),
-                        "number": summary.number, "title": publish_title(&summary.title), "url": summary.url,
-                    }));
-                    answer.insert("turn".into(), json!({
-                        "id": turn.id.to_string(), "state": turn.state.as_str(), "stage": turn.stage, "head": turn.head,
-                        "base": turn.base, "merge_base": turn.merge_base,
-                    }));
+                    answer.insert(
+                        "unit".into(),
+                        json!({
+                            "id": turn.unit.to_string(), "slug": seen.detail.slug(), "repo": summary.repo.to_string(),
+                            "number": summary.number, "title": publish_title(&summary.title), "url": summary.url,
+                        }),
+                    );
+                    answer.insert(
+                        "turn".into(),
+                        json!({
+                            "id": turn.id.to_string(), "state": turn.state.as_str(), "stage": turn.stage, "head": turn.head,
+                            "base": turn.base, "merge_base": turn.merge_base,
+                        }),
+                    );
                     answer.insert("guidance".into(), json!(turn.guidance));
-                    answer.insert("profile".into(), json!({
-                        "surfaces": self.rules.profile.surfaces, "automated": seen.settings.automated,
-                    }));
+                    answer.insert(
+                        "profile".into(),
+                        json!({
+                            "surfaces": self.rules.profile.surfaces, "automated": seen.settings.automated,
+                        }),
+                    );
                 }
                 Wanted::Items => {
                     answer.insert("covered".into(), turn.covered.clone());
                 }
                 Wanted::Material => {
-                    answer.insert("material".into(), json!({
-                        "third_party": true, "description": material.description, "threads": material.threads,
-                        "request": material.request,
-                    }));
+                    answer.insert(
+                        "material".into(),
+                        json!({
+                            "third_party": true, "description": material.description, "threads": material.threads,
+                            "request": material.request,
+                        }),
+                    );
                 }
                 Wanted::Answers => {
                     let gates = self.tx.gates(&GateFilter { unit: Some(turn.unit.clone()), ..GateFilter::default() })?;
                     let answers: Vec<Value> = gates
                         .iter()
                         .filter(|g| g.turn == Some(turn.id) && g.gate.closed.is_some())
-                        .map(|g| json!({ "gate": g.gate.id.to_string(), "status": g.gate.status.as_str(),
-                            "text": g.gate.closed.as_ref().and_then(|c| c.text.clone()) }))
+                        .map(|g| {
+                            json!({ "gate": g.gate.id.to_string(), "status": g.gate.status.as_str(),
+                            "text": g.gate.closed.as_ref().and_then(|c| c.text.clone()) })
+                        })
                         .collect();
                     answer.insert("answers".into(), Value::Array(answers));
                 }
@@ -99,8 +115,18 @@ impl Cx<'_> {
         Ok(Reply::Tool(Value::Object(answer)))
     }
 
-    fn github_post(&mut self, turn: &TurnRow, wish: PostWish, text: &str, head: Option<String>, key: Option<String>, arguments: &Value) -> Answer<Reply> {
-        let Some(seen) = self.seen(&turn.unit)? else { return Err(denied("not_found", "the pull request is not known any more")) };
+    fn github_post(
+        &mut self,
+        turn: &TurnRow,
+        wish: PostWish,
+        text: &str,
+        head: Option<String>,
+        key: Option<String>,
+        arguments: &Value,
+    ) -> Answer<Reply> {
+        let Some(seen) = self.seen(&turn.unit)? else {
+            return Err(denied("not_found", "the pull request is not known any more"));
+        };
         let hash = hash_of(arguments);
         let key = key.unwrap_or_else(|| hash.clone());
         if let Some(before) = self.tx.tool_call(turn.id, "github_post", &key)? {
@@ -126,9 +152,8 @@ impl Cx<'_> {
         let for_this_head = |p: &PostRow| p.state != PostState::Failed || p.maybe_posted || p.head == head;
         let view = self.turn_view(turn, &posts.into_iter().filter(for_this_head).collect::<Vec<_>>())?;
         let asked = Asked { unit: &turn.unit, shape: &shape, text };
-        let allowed = publish::allowed(Some(&view), &asked).map_err(|d| {
-            Refusal::new(RefusalKind::Conflict, format!("{}; {}", d.message, d.hint)).code(d.code.as_str())
-        })?;
+        let allowed = publish::allowed(Some(&view), &asked)
+            .map_err(|d| Refusal::new(RefusalKind::Conflict, format!("{}; {}", d.message, d.hint)).code(d.code.as_str()))?;
         if let Allowed::Repeat(post) = allowed {
             return Ok(Reply::ToolWaits { post, repeated: true });
         }
@@ -148,7 +173,14 @@ impl Cx<'_> {
             self.insert_post(NewPost { unit: &turn.unit, turn, gate: turn.gate, shape, text, head, state: PostState::Queued })?
         };
         self.tx.put_tool_call(
-            &ToolCallRow { turn: turn.id, tool: "github_post".to_owned(), key, arguments: hash, post: Some(post.id), answer: None },
+            &ToolCallRow {
+                turn: turn.id,
+                tool: "github_post".to_owned(),
+                key,
+                arguments: hash,
+                post: Some(post.id),
+                answer: None,
+            },
             self.now,
         )?;
         Ok(Reply::ToolWaits { post: post.id, repeated: false })
@@ -198,15 +230,8 @@ impl Cx<'_> {
             policy: Policy::Waits("only the person lets out a post that a round stopped on"),
             turn: Some(turn.id),
         })?;
-        let post = self.insert_post(NewPost {
-            unit: &turn.unit,
-            turn,
-            gate: gate.gate.id,
-            shape,
-            text,
-            head,
-            state: PostState::Held,
-        })?;
+        let post =
+            self.insert_post(NewPost { unit: &turn.unit, turn, gate: gate.gate.id, shape, text, head, state: PostState::Held })?;
         self.step_turn(turn, TurnEvent::Ask, EventKind::TurnAsked, words)?;
         Ok(post)
     }
@@ -236,7 +261,10 @@ impl Cx<'_> {
             "asked" => self.record_asked(turn, summary, object),
             "published" => {
                 if !posts.iter().any(|p| p.state == PostState::Sent) {
-                    return Err(denied("invalid", "`verdict`: nothing of this turn was published; publish first, or record `nothing`"));
+                    return Err(denied(
+                        "invalid",
+                        "`verdict`: nothing of this turn was published; publish first, or record `nothing`",
+                    ));
                 }
                 self.record_ended(turn, verdict, object)
             }
@@ -283,13 +311,11 @@ impl Cx<'_> {
     /// Checks a record against its intent's schema, each fault with its path (MCP-12).
     fn check_record(&self, turn: &TurnRow, object: &Value) -> Answer<()> {
         let Some(intent) = self.rules.profile.intents.get(&turn.intent) else { return Ok(()) };
-        let validator = jsonschema::validator_for(&intent.record_schema)
-            .map_err(|fault| Refusal::new(RefusalKind::Unavailable, format!("the record schema of `{}` is not right: {fault}", intent.name)))?;
-        let faults: Vec<String> = validator
-            .iter_errors(object)
-            .take(10)
-            .map(|fault| format!("`{}`: {fault}", fault.instance_path()))
-            .collect();
+        let validator = jsonschema::validator_for(&intent.record_schema).map_err(|fault| {
+            Refusal::new(RefusalKind::Unavailable, format!("the record schema of `{}` is not right: {fault}", intent.name))
+        })?;
+        let faults: Vec<String> =
+            validator.iter_errors(object).take(10).map(|fault| format!("`{}`: {fault}", fault.instance_path())).collect();
         if faults.is_empty() { Ok(()) } else { Err(denied("invalid", faults.join("; "))) }
     }
 

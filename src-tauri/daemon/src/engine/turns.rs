@@ -78,10 +78,14 @@ impl Cx<'_> {
         let material = material(&seen.detail, &seen.viewer, part, &seen.settings.admitted_teams, &word);
         let own = seen.detail.author.as_ref().is_some_and(|a| a.id == seen.viewer.id);
         let mut facts = seen.facts.clone();
-        facts.insert("turn.stage".to_owned(), wloop_core::rules::value::Value::Text(turn.stage.clone()));
-        facts.insert("turn.automated".to_owned(), wloop_core::rules::value::Value::Bool(!turn.by_hand));
-        let also: Vec<String> =
-            intent.also.iter().filter(|(_, when)| when.holds(&facts, self.now).unwrap_or(false)).map(|(text, _)| text.clone()).collect();
+        facts.insert("turn.stage", wloop_core::rules::value::Value::Text(turn.stage.clone()));
+        facts.insert("turn.automated", wloop_core::rules::value::Value::Bool(!turn.by_hand));
+        let also: Vec<String> = intent
+            .also
+            .iter()
+            .filter(|(_, when)| when.holds(&facts, self.now).unwrap_or(false))
+            .map(|(text, _)| text.clone())
+            .collect();
         let since = turn.covered.get("since").and_then(|v| v.as_str()).unwrap_or("an earlier commit").to_owned();
         let context = minijinja::context! {
             Unit => minijinja::context! {
@@ -115,7 +119,8 @@ impl Cx<'_> {
                 request => material.request,
             },
         };
-        let prompt = wloop_core::rules::words::render_text(&intent.prompt, context).map_err(|e| format!("the prompt of `{}` cannot be rendered: {e}", intent.name))?;
+        let prompt = wloop_core::rules::words::render_text(&intent.prompt, context)
+            .map_err(|e| format!("the prompt of `{}` cannot be rendered: {e}", intent.name))?;
         Ok((prompt, intent.timeout))
     }
 
@@ -188,7 +193,9 @@ impl Cx<'_> {
             TurnState::Failed | TurnState::Dismissed | TurnState::Unrecorded => return Ok(()),
         }
         let (step, kind, cause) = match &end {
-            TurnEnd::Well if turn.state == TurnState::Starting => (TurnEvent::Fail, EventKind::TurnFailed, "the agent ended before it took the prompt".to_owned()),
+            TurnEnd::Well if turn.state == TurnState::Starting => {
+                (TurnEvent::Fail, EventKind::TurnFailed, "the agent ended before it took the prompt".to_owned())
+            }
             TurnEnd::Well => (TurnEvent::EndSilently, EventKind::TurnUnrecorded, "the agent ended without a record".to_owned()),
             TurnEnd::NotStarted(why) | TurnEnd::Badly(why) => (TurnEvent::Fail, EventKind::TurnFailed, why.clone()),
             TurnEnd::Cancelled(by) => (TurnEvent::Dismiss, EventKind::TurnDismissed, by.clone()),
@@ -253,7 +260,13 @@ impl Cx<'_> {
 
     /// An event of a turn.
     pub(super) fn of_turn(&self, turn: &TurnRow, kind: EventKind, actor: Actor) -> NewEvent {
-        NewEvent { unit: Some(turn.unit.clone()), turn: Some(turn.id), gate: Some(turn.gate), actor, ..event(kind, turn.intent.clone()) }
+        NewEvent {
+            unit: Some(turn.unit.clone()),
+            turn: Some(turn.id),
+            gate: Some(turn.gate),
+            actor,
+            ..event(kind, turn.intent.clone())
+        }
     }
 
     /// A turn that is there.

@@ -52,11 +52,15 @@ pub(super) async fn release(outside: &Outside, item: ItemId) {
 async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &ReleaseOrder) -> Result<Prepared, String> {
     // A missing program is a refusal of the start, told before anything else is done (RUN-03).
     let config = agent_config(outside, &order.agent)?;
-    let command = resolve(&config, &wiring(outside, wloop_core::id::SessionId::draw(&mut Zero), Path::new("/")), &Allowed::default());
+    let command =
+        resolve(&config, &wiring(outside, wloop_core::id::SessionId::draw(&mut Zero), Path::new("/")), &Allowed::default());
     let program = command.map_err(|fault| fault.to_string())?.command.into_iter().next().unwrap_or_default();
     let path = outside.environment.get("PATH").map_or("", String::as_str);
     if find_program(&program, path, Path::new("/")).is_none() {
-        return Err(format!("the agent `{}` cannot start: the program `{program}` is not found; install it or set `agents.{}.headless.command`", order.agent, order.agent));
+        return Err(format!(
+            "the agent `{}` cannot start: the program `{program}` is not found; install it or set `agents.{}.headless.command`",
+            order.agent, order.agent
+        ));
     }
     let root = match &outside.rules.config.workspaces.root {
         Some(root) => PathBuf::from(expand(root, &outside.environment)),
@@ -126,7 +130,9 @@ fn wiring(outside: &Outside, session: wloop_core::id::SessionId, folder: &Path) 
 pub(crate) fn agent_config(outside: &Outside, name: &str) -> Result<AgentConfig, String> {
     match outside.rules.config.agents.get(name) {
         Some(entry) => Ok(agent_of(name, entry)),
-        None if name == "claude-code" => Ok(AgentConfig { name: name.to_owned(), preset: name.to_owned(), ..AgentConfig::default() }),
+        None if name == "claude-code" => {
+            Ok(AgentConfig { name: name.to_owned(), preset: name.to_owned(), ..AgentConfig::default() })
+        }
         None => Err(format!("no agent `{name}` is configured; add `[agents.{name}]` with a `preset` to `config.toml`")),
     }
 }
@@ -223,7 +229,8 @@ fn verdict(outside: &Outside, turn: TurnId, end: &RunEnd) -> TurnEnd {
         return TurnEnd::Cancelled(by.unwrap_or_else(|| "drained: the daemon went down".to_owned()));
     }
     let minutes = |limit: &str| format!("it ran into its limit: {limit}");
-    let tail = if end.stderr_tail.is_empty() { String::new() } else { format!("; its last words: {}", end.stderr_tail.join(" / ")) };
+    let tail =
+        if end.stderr_tail.is_empty() { String::new() } else { format!("; its last words: {}", end.stderr_tail.join(" / ")) };
     let badly = match (&end.limit, &end.reported, &end.exit) {
         (Some(Limit::Total), _, _) => minutes("the intent's `timeout`"),
         (Some(Limit::Silence), _, _) => minutes("too long without output"),

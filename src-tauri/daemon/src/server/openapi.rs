@@ -16,7 +16,22 @@ pub(crate) fn description() -> Value {
             $(let _reference = generator.subschema_for::<types::$name>();)*
         };
     }
-    add!(Health, Status, Gate, Resolve, PlanItem, PlanRequest, PlanAnswer, Turn, TurnRequest, TurnDetail, Post, Discard, Event, ToolAnswer);
+    add!(
+        Health,
+        Status,
+        Gate,
+        Resolve,
+        PlanItem,
+        PlanRequest,
+        PlanAnswer,
+        Turn,
+        TurnRequest,
+        TurnDetail,
+        Post,
+        Discard,
+        Event,
+        ToolAnswer
+    );
     let _reference = generator.subschema_for::<Problem>();
     let mut paths = serde_json::Map::new();
     for operation in ALL {

@@ -287,7 +287,10 @@ async fn start_turn(
         reply = ask(&shared, caller, request(unit)).await?;
     }
     let Reply::Round { gate } = reply else {
-        return Err(Failure::new(RefusalKind::Unavailable, format!("`{}` could not be read; try again in a moment", wanted.unit)));
+        return Err(Failure::new(
+            RefusalKind::Unavailable,
+            format!("`{}` could not be read; try again in a moment", wanted.unit),
+        ));
     };
     Ok(Json(api::PlanAnswer { gates: vec![the_gate(&shared, gate)?.0], guidance_kept: false }))
 }
@@ -299,7 +302,8 @@ async fn read_unit(shared: &Shared, which: DetailRef, text: &str) -> Result<Unit
     };
     let detail = provider.detail(&which).await.map_err(|fault| match fault {
         ReadFault::NotFound(why) => {
-            Failure::new(RefusalKind::NotFound, format!("`{text}` is not there, or the token may not see it: {why}")).field("unit")
+            Failure::new(RefusalKind::NotFound, format!("`{text}` is not there, or the token may not see it: {why}"))
+                .field("unit")
         }
         fault @ (ReadFault::SignedOut(_) | ReadFault::Wait { .. } | ReadFault::Unreachable(_) | ReadFault::Unusable(_)) => {
             Failure::new(RefusalKind::Unavailable, fault.to_string())
@@ -365,7 +369,13 @@ async fn post_discard(
     settle(&shared, peer, &headers, &text, |post| Request::PostDiscard { post, reason: discard.reason }).await
 }
 
-async fn settle(shared: &Shared, peer: Peer, headers: &HeaderMap, text: &str, request: impl FnOnce(PostId) -> Request) -> Answer<api::Post> {
+async fn settle(
+    shared: &Shared,
+    peer: Peer,
+    headers: &HeaderMap,
+    text: &str,
+    request: impl FnOnce(PostId) -> Request,
+) -> Answer<api::Post> {
     let caller = caller(shared, peer, headers)?;
     let post = id::<PostId>(shared, IdTable::Post, "post", text)?;
     ask(shared, caller, request(post)).await?;
@@ -424,7 +434,9 @@ async fn call_tool(
             }
             answer
         }
-        Ok(_) => tool::refused(Refusal::new(RefusalKind::Unavailable, "the call came to nothing; call again").code("unavailable")),
+        Ok(_) => {
+            tool::refused(Refusal::new(RefusalKind::Unavailable, "the call came to nothing; call again").code("unavailable"))
+        }
         Err(EngineError::Refused(refusal)) => tool::refused(refusal),
         Err(EngineError::Store(fault)) => return Err(fault.into()),
     };

@@ -2,6 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a value of any other type than checked is one failure")]
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -91,12 +92,38 @@ impl<'a> V<'a> {
             ),
         }
     }
+}
 
-    /// The same value, its text lent.
-    fn lend(&'a self) -> Self {
+/// One side of a comparison. What is ready is compared where it lies: most conditions read facts and constants alone.
+enum Operand<'a> {
+    Ready(&'a Value),
+    Text(&'a str),
+    Made(V<'a>),
+}
+
+impl<'a> Operand<'a> {
+    fn into_v(self) -> V<'a> {
         match self {
-            Self::Text(text) => Self::Text(Cow::Borrowed(text)),
-            other => other.clone(),
+            Self::Ready(value) => lend(value),
+            Self::Text(text) => V::Text(Cow::Borrowed(text)),
+            Self::Made(value) => value,
+        }
+    }
+
+    fn equals(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Ready(a), Self::Ready(b)) => a == b,
+            (Self::Text(a), Self::Ready(Value::Text(b))) | (Self::Ready(Value::Text(b)), Self::Text(a)) => a == b,
+            (a, b) => a.into_v() == b.into_v(),
+        }
+    }
+
+    fn order(self, other: Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Ready(Value::Int(a)), Self::Ready(Value::Int(b))) => Some(a.cmp(b)),
+            (Self::Ready(Value::Duration(a)), Self::Ready(Value::Duration(b))) => Some(a.cmp(b)),
+            (Self::Ready(Value::Time(a)), Self::Ready(Value::Time(b))) => Some(a.cmp(b)),
+            (a, b) => order(&a.into_v(), &b.into_v()),
         }
     }
 }
@@ -113,20 +140,26 @@ fn of_type(value: &Value, kind: FactType) -> bool {
     )
 }
 
-fn from_value(value: Cow<'_, Value>) -> V<'_> {
+/// The value, its text or list lent.
+pub(super) fn lend(value: &Value) -> V<'_> {
     match value {
-        Cow::Borrowed(Value::Text(t)) => V::Text(Cow::Borrowed(t)),
-        Cow::Borrowed(Value::List(l)) => V::List(List::Lent(l)),
-        Cow::Borrowed(Value::Bool(b)) => V::Bool(*b),
-        Cow::Borrowed(Value::Int(n)) => V::Int(*n),
-        Cow::Borrowed(Value::Duration(d)) => V::Duration(*d),
-        Cow::Borrowed(Value::Time(t)) => V::Time(*t),
-        Cow::Owned(Value::Text(t)) => V::Text(Cow::Owned(t)),
-        Cow::Owned(Value::List(l)) => V::List(List::Made(l.into_iter().map(|text| V::Text(Cow::Owned(text))).collect())),
-        Cow::Owned(Value::Bool(b)) => V::Bool(b),
-        Cow::Owned(Value::Int(n)) => V::Int(n),
-        Cow::Owned(Value::Duration(d)) => V::Duration(d),
-        Cow::Owned(Value::Time(t)) => V::Time(t),
+        Value::Bool(b) => V::Bool(*b),
+        Value::Int(n) => V::Int(*n),
+        Value::Text(t) => V::Text(Cow::Borrowed(t)),
+        Value::List(l) => V::List(List::Lent(l)),
+        Value::Duration(d) => V::Duration(*d),
+        Value::Time(t) => V::Time(*t),
+    }
+}
+
+fn taken(value: Value) -> V<'static> {
+    match value {
+        Value::Bool(b) => V::Bool(b),
+        Value::Int(n) => V::Int(n),
+        Value::Text(t) => V::Text(Cow::Owned(t)),
+        Value::List(l) => V::List(List::Made(l.into_iter().map(|text| V::Text(Cow::Owned(text))).collect())),
+        Value::Duration(d) => V::Duration(d),
+        Value::Time(t) => V::Time(t),
     }
 }
 
@@ -180,12 +213,35 @@ impl<'a> Evaluation<'a> {
     }
 
     fn text(&mut self, node: &'a Node) -> Result<Cow<'a, str>, Fault> {
-        match self.run(node)? {
-            V::Text(text) => {
-                self.spend(text.len() / 64)?;
-                Ok(text)
+        let text = match self.operand(node)? {
+            Operand::Text(text) => Cow::Borrowed(text),
+            Operand::Ready(Value::Text(text)) => Cow::Borrowed(text.as_str()),
+            Operand::Made(V::Text(text)) => text,
+            Operand::Ready(_) | Operand::Made(_) => return Err(misfit()),
+        };
+        self.spend(text.len() / 64)?;
+        Ok(text)
+    }
+
+    fn operand(&mut self, node: &'a Node) -> Result<Operand<'a>, Fault> {
+        match node {
+            Node::Const(value) => {
+                self.spend(1)?;
+                Ok(Operand::Ready(value))
             }
-            _ => Err(misfit()),
+            Node::Fact(name, kind, place) => {
+                self.spend(1)?;
+                self.fact(name, *kind, *place)
+            }
+            Node::Local(slot) => match self.locals.get(*slot) {
+                Some(Ok(V::Text(Cow::Borrowed(text)))) => {
+                    let text = *text;
+                    self.spend(1)?;
+                    Ok(Operand::Text(text))
+                }
+                _ => self.run(node).map(Operand::Made),
+            },
+            _ => self.run(node).map(Operand::Made),
         }
     }
 
@@ -196,10 +252,10 @@ impl<'a> Evaluation<'a> {
             Node::Not(inner) => Ok(!self.bool(inner)?),
             Node::And(left, right) => self.absorbing(left, right, false),
             Node::Or(left, right) => self.absorbing(left, right, true),
-            Node::Equal(left, right) => Ok(self.run(left)? == self.run(right)?),
+            Node::Equal(left, right) => Ok(self.operand(left)?.equals(self.operand(right)?)),
             Node::Compare(how, left, right) => {
-                let (left, right) = (self.run(left)?, self.run(right)?);
-                let order = order(&left, &right).ok_or_else(misfit)?;
+                let (left, right) = (self.operand(left)?, self.operand(right)?);
+                let order = left.order(right).ok_or_else(misfit)?;
                 Ok(match how {
                     Comparison::Less => order.is_lt(),
                     Comparison::LessOrEqual => order.is_le(),
@@ -208,8 +264,12 @@ impl<'a> Evaluation<'a> {
                 })
             }
             Node::In(item, list) => {
-                let item = self.run(item)?;
-                Ok(self.list(list)?.contains(&item))
+                let item = self.operand(item)?;
+                let list = self.list(list)?;
+                Ok(match (&list, item) {
+                    (List::Lent(texts), Operand::Ready(Value::Text(text))) => texts.contains(text),
+                    (_, item) => list.contains(&item.into_v()),
+                })
             }
             Node::TextTest(test, text, part) => {
                 let (text, part) = (self.text(text)?, self.text(part)?);
@@ -221,6 +281,17 @@ impl<'a> Evaluation<'a> {
             }
             Node::Matches(text, pattern) => Ok(pattern.is_match(&self.text(text)?)),
             Node::NotStrictlyFalse(inner) => Ok(self.bool(inner).unwrap_or(true)),
+            Node::Const(Value::Bool(truth)) => Ok(*truth),
+            Node::Fact(name, kind, place) => match self.fact(name, *kind, *place)? {
+                Operand::Ready(Value::Bool(truth)) => Ok(*truth),
+                Operand::Made(V::Bool(truth)) => Ok(truth),
+                Operand::Ready(_) | Operand::Text(_) | Operand::Made(_) => Err(misfit()),
+            },
+            Node::Local(slot) => match self.locals.get(*slot) {
+                Some(Ok(V::Bool(truth))) => Ok(*truth),
+                Some(Err(fault)) => Err(fault.clone()),
+                Some(Ok(_)) | None => Err(misfit()),
+            },
             _ => match self.other(node)? {
                 V::Bool(truth) => Ok(truth),
                 _ => Err(misfit()),
@@ -249,8 +320,8 @@ impl<'a> Evaluation<'a> {
     /// A node that is not a condition by its kind.
     fn other(&mut self, node: &'a Node) -> Answer<'a> {
         match node {
-            Node::Const(value) => Ok(value.lend()),
-            Node::Fact(name, kind, place) => self.fact(name, *kind, *place),
+            Node::Const(value) => Ok(lend(value)),
+            Node::Fact(name, kind, place) => self.fact(name, *kind, *place).map(Operand::into_v),
             Node::Local(slot) => self.locals.get(*slot).cloned().unwrap_or_else(|| Err(misfit())),
             Node::Now => Ok(V::Time(self.now)),
             Node::Negate(inner) => match self.run(inner)? {
@@ -301,7 +372,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn fact(&mut self, name: &'static str, kind: FactType, place: usize) -> Answer<'a> {
+    fn fact(&mut self, name: &'static str, kind: FactType, place: usize) -> Result<Operand<'a>, Fault> {
         let value = self.facts.lent(place, name).unwrap_or_else(|| Cow::Owned(kind.zero()));
         if !of_type(&value, kind) {
             return Err(Box::new(EvalFault::WrongType { name: name.to_owned(), expected: kind.as_str() }));
@@ -309,7 +380,10 @@ impl<'a> Evaluation<'a> {
         if let Value::List(items) = &*value {
             self.spend(items.len())?;
         }
-        Ok(from_value(value))
+        Ok(match value {
+            Cow::Borrowed(value) => Operand::Ready(value),
+            Cow::Owned(value) => Operand::Made(taken(value)),
+        })
     }
 
     /// `&&` (decided by false) and `||` (decided by true): the deciding side wins over an error of the other.
@@ -351,7 +425,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-fn order(left: &V<'_>, right: &V<'_>) -> Option<std::cmp::Ordering> {
+fn order(left: &V<'_>, right: &V<'_>) -> Option<Ordering> {
     match (left, right) {
         (V::Bool(a), V::Bool(b)) => Some(a.cmp(b)),
         (V::Int(a), V::Int(b)) => Some(a.cmp(b)),

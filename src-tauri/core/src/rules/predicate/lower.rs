@@ -11,10 +11,11 @@ use cel::parser::Parser;
 use jiff::{SignedDuration, Timestamp};
 
 use super::PredicateFault;
-use super::eval::{V, arithmetic};
+use super::eval::{arithmetic, lend};
 use super::scan;
 use super::tree::{Arithmetic, Child, Comparison, Fold, Node, TextTest, Ty};
 use crate::rules::registry::{KNOWN, Slot, known, nearest, place};
+use crate::rules::value::Value;
 
 /// How deep the checked tree may be: what recurses over it stays within a small stack.
 const MAX_DEPTH: usize = 128;
@@ -100,7 +101,7 @@ impl Checker<'_> {
                 // `has` of a known fact is true: one without a value reads as its type's zero. It counts as a read.
                 let base = self.path(&select.operand).ok_or_else(|| self.fault(tree.id, "`has` takes a fact's name", ""))?;
                 self.fact(tree.id, &format!("{base}.{}", select.field))?;
-                Ok((Node::Const(V::Bool(true)), Ty::Bool))
+                Ok((Node::Const(Value::Bool(true)), Ty::Bool))
             }
             Expr::Select(_) => self.name(tree),
             Expr::Call(call) => self.call(tree, call),
@@ -124,9 +125,9 @@ impl Checker<'_> {
 
     fn literal(&self, id: u64, literal: &LiteralValue) -> Checked {
         match literal {
-            LiteralValue::Boolean(b) => Ok((Node::Const(V::Bool(*b.inner())), Ty::Bool)),
-            LiteralValue::Int(n) => Ok((Node::Const(V::Int(*n.inner())), Ty::Int)),
-            LiteralValue::String(s) => Ok((Node::Const(V::Text(s.inner().to_owned().into())), Ty::Text)),
+            LiteralValue::Boolean(b) => Ok((Node::Const(Value::Bool(*b.inner())), Ty::Bool)),
+            LiteralValue::Int(n) => Ok((Node::Const(Value::Int(*n.inner())), Ty::Int)),
+            LiteralValue::String(s) => Ok((Node::Const(Value::Text(s.inner().to_owned())), Ty::Text)),
             LiteralValue::Double(_) | LiteralValue::UInt(_) => {
                 Err(self.fault(id, "only whole numbers are known here", "write it as an int, such as `3`"))
             }
@@ -323,10 +324,10 @@ impl Checker<'_> {
         let divides = matches!(op, Arithmetic::Divide | Arithmetic::Remainder);
         match (&a, &b) {
             // What can be known at load is said at load (CEL-06).
-            (Node::Const(left), Node::Const(right)) => arithmetic(op, left.clone(), right.clone())
-                .map(|value| (Node::Const(value), ty))
+            (Node::Const(left), Node::Const(right)) => arithmetic(op, lend(left), lend(right))
+                .map(|value| (Node::Const(value.into_value()), ty))
                 .map_err(|fault| self.fault(id, fault.to_string(), "")),
-            (_, Node::Const(V::Int(0))) if divides => Err(self.fault(id, "a division by zero", "")),
+            (_, Node::Const(Value::Int(0))) if divides => Err(self.fault(id, "a division by zero", "")),
             _ => Ok((Node::Arithmetic(op, Box::new(a), Box::new(b)), ty)),
         }
     }
@@ -378,7 +379,7 @@ impl Checker<'_> {
             return Err(self.fault(of.id, "`duration` takes a literal", "such as `duration(\"24h\")`"));
         };
         cel_duration(text.inner())
-            .map(|d| (Node::Const(V::Duration(d)), Ty::Duration))
+            .map(|d| (Node::Const(Value::Duration(d)), Ty::Duration))
             .ok_or_else(|| self.fault(of.id, format!("`{}` is no duration", text.inner()), "such as `24h`, `1h30m`, `45s`"))
     }
 
@@ -390,7 +391,7 @@ impl Checker<'_> {
             Expr::Literal(LiteralValue::String(text)) => (text.inner().parse::<Timestamp>().ok(), text.inner().to_owned()),
             _ => return Err(self.fault(of.id, "`timestamp` takes a literal", "RFC 3339, or Unix seconds as `timestamp(0)`")),
         };
-        at.map(|at| (Node::Const(V::Time(at)), Ty::Time))
+        at.map(|at| (Node::Const(Value::Time(at)), Ty::Time))
             .ok_or_else(|| self.fault(of.id, format!("`{shown}` is no time"), "RFC 3339, or Unix seconds"))
     }
 

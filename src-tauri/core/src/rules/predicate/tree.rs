@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use super::eval::V;
 use crate::rules::registry::FactType;
+use crate::rules::value::Value;
 
 /// A static type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub(super) type Child = Box<Node>;
 /// A checked expression.
 #[derive(Debug)]
 pub(super) enum Node {
-    Const(V<'static>),
+    Const(Value),
     /// A fact by its name, its type and its place in the registry.
     Fact(&'static str, FactType, usize),
     Local(usize),

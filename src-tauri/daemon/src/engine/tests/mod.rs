@@ -367,10 +367,9 @@ impl Rig {
     }
 
     pub(super) fn claim(&mut self, turn: TurnId) -> Box<StartOrder> {
-        match self.take(Input::Starting(Starting::Turn(turn))) {
-            Reply::Start(order) => order,
-            other => panic!("not to be started: {other:?}"),
-        }
+        let reply = self.take(Input::Starting(Starting::Turn(turn)));
+        let Reply::Start(order) = reply else { panic!("not to be started: {reply:?}") };
+        order
     }
 
     pub(super) fn spawn(&mut self, turn: TurnId) {
@@ -433,10 +432,9 @@ impl Rig {
     /// Claims a post's call, which must be made.
     #[track_caller]
     pub(super) fn call(&mut self, post: PostId, detail: &Detail) -> Box<wloop_core::github::PostOrder> {
-        match self.try_send(post, at_head(detail)) {
-            Reply::Send(order) => order,
-            other => panic!("not to be sent: {other:?}"),
-        }
+        let reply = self.try_send(post, at_head(detail));
+        let Reply::Send(order) = reply else { panic!("not to be sent: {reply:?}") };
+        order
     }
 
     pub(super) fn outcome(&mut self, post: PostId, outcome: SendOutcome) {

@@ -19,7 +19,7 @@ const PLACES: usize = 2;
 /// A job that is under way in the engine's process.
 #[derive(Debug, Clone)]
 enum Flying {
-    Release(ItemId, Detail),
+    Release(ItemId, Box<Detail>),
     /// A turn's process, and how far it is: claimed, spawned, given its prompt.
     Turn(TurnId, u8),
     /// A call, and what will come back of it: what was written there is written already.
@@ -225,7 +225,7 @@ impl Life {
                 let read = if self.chance(6) { Err(self.fault()) } else { Ok(detail.clone()) };
                 let reply = self.hand_in(Input::Starting(Starting::Release { item, read: Box::new(read) })).unwrap();
                 if let Reply::Release(_) = reply {
-                    self.flying.push(Flying::Release(item, detail));
+                    self.flying.push(Flying::Release(item, Box::new(detail)));
                 }
             }
             Job::StartTurn(turn) => {

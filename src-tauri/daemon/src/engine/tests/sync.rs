@@ -227,7 +227,7 @@ fn our_own_post_is_known_by_id_or_marker_under_our_name() {
     assert_eq!(rig.post(post).state, PostState::Sending);
     let mut echo = review_by(viewer(), "R_echo", ReviewState::Approved, rig.now, &head(1));
     echo.body = format!("Fine\n\n{}", marker(post));
-    detail.reviews = vec![echo.clone()];
+    detail.reviews = vec![echo];
     rig.show(&detail);
     let row = rig.post(post);
     assert_eq!((row.state, row.remote.unwrap().node_id.as_str()), (PostState::Sent, "R_echo"));

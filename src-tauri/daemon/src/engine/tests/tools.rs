@@ -7,10 +7,9 @@ use wloop_core::turn::TurnState;
 use super::*;
 
 fn answer(reply: Answer<Reply>) -> Value {
-    match reply.unwrap() {
-        Reply::Tool(value) => value,
-        other => panic!("no answer: {other:?}"),
-    }
+    let reply = reply.unwrap();
+    let Reply::Tool(value) = reply else { panic!("no answer: {reply:?}") };
+    value
 }
 
 #[test]

@@ -136,7 +136,7 @@ impl Life {
                 PostState::Sending => {
                     let attempt = rig.read().open_attempt(post.id).unwrap();
                     // The outcome of a call is on its way from the moment of its claim.
-                    let mine = attempt.is_some();
+                    let mine = attempt.is_some_and(|attempt| attempt.generation == rig.engine.as_ref().unwrap().generation());
                     mine || in_call || rests || later(post.next_at) || jobs.contains(&Job::LookUp(post.id))
                 }
                 PostState::Failed | PostState::Sent | PostState::Dropped => true,
