@@ -226,6 +226,38 @@ async fn a_session_does_not_resolve_the_gate_that_its_own_turn_opened_and_the_pe
 }
 
 #[tokio::test]
+async fn the_session_of_a_stopped_round_cannot_answer_for_the_person_whose_answer_is_carried_out_once() {
+    // AMB-12, RES-12
+    let mut scene = Scene::new().await;
+    let draft = json!({ "event": "COMMENT", "body": "Look at the sum." });
+    let record = json!({ "verdict": "asked", "summary": "Not sure.", "condition": "unsure", "draft": draft });
+    let (answer, refused) = scene.agent.tool("record", record).await;
+    assert!(!refused, "{answer}");
+    let gate = scene.stage.open_gate("post", scene.own).await;
+    assert_eq!(gate.turn.as_ref(), Some(&scene.own_turn), "its own turn stopped here");
+    let publish = RawRequest::post(&format!("/api/gates/{}/publish", gate.id), &json!({}));
+    // While it runs, and from behind the end of its process.
+    assert_refused(&scene.agent.http(Standing::Child, publish.clone(), true).await, "while it runs");
+    let go = scene.stage.scratch().join("late");
+    let late = wloop_tests::puppet::Act::Http(publish.clone());
+    let late = scene.agent.plan(Standing::Escaped, Some(go.clone()), late);
+    scene.agent.end(0);
+    scene.stage.turn(scene.own, &["asked"]).await;
+    std::fs::write(&go, "").unwrap();
+    assert_refused(&scene.agent.done(&late).await.http, "after its end");
+    assert_eq!((scene.stage.gate(&gate.id).await.status.as_str(), scene.stage.my_reviews(scene.own).len()), ("open", 0));
+    // The person's answer is carried out once, however often it is given.
+    let socket = scene.stage.home().join("run/wloop.sock");
+    scene.stage.resolve(&gate.id, "publish").await;
+    let again = tokio::task::spawn_blocking(move || publish.send(&socket).unwrap()).await.unwrap();
+    assert_eq!(again.status, 409, "{:?}", again.body);
+    let turn = scene.stage.turn(scene.own, &["recorded"]).await;
+    assert_eq!((turn.id.as_str(), turn.verdict.as_deref()), (scene.own_turn.as_str(), Some("published")));
+    scene.stage.stop().await;
+    assert_eq!(scene.stage.my_reviews(scene.own).len(), 1);
+}
+
+#[tokio::test]
 async fn a_tool_is_called_by_its_own_session_alone() {
     // RES-19, MCP-01, MCP-09
     let mut scene = Scene::new().await;

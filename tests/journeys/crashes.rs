@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::timeout;
 use wloop_api::client::{ClientError, UnitFilter};
 use wloop_api::types::{Discard, Post, Resolve};
-use wloop_tests::{PATIENCE, REPO, Stage, refused, until};
+use wloop_tests::{PATIENCE, REPO, Stage, clock_past, refused, until};
 use wloop_world::{Fault, FaultKind, Match};
 
 use crate::rounds::{REVIEWS, by_hand, group_lives, ledger, start_with, submitted, sweeps, turns};
@@ -455,11 +455,10 @@ async fn a_window_that_ends_as_run_now_arrives_makes_one_round() {
     for (n, number) in numbers.iter().enumerate() {
         let gate = stage.open_gate("plan", *number).await;
         let client = stage.client();
-        let window = gate.deadline.expect("a window").duration_since(gate.opened_at);
+        // Around the deadline, the later ones a little later: the moment is what is tried out here.
+        let moment = gate.deadline.expect("a window") - Duration::from_millis(100) + Duration::from_millis(25 * n as u64);
         races.spawn(async move {
-            // Around the deadline, the later ones a little later: the moment is what is tried out here.
-            let almost = Duration::try_from(window).expect("a length") - Duration::from_millis(120 - 20 * n as u64);
-            tokio::time::sleep(almost).await;
+            clock_past(moment).await;
             client.resolve(&gate.id, "run_now", &Resolve::default()).await
         });
     }

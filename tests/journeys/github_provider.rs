@@ -143,15 +143,9 @@ fn review(event: ReviewEvent, comments: Vec<InlineComment>) -> Shape {
     Shape::Review { event, comments }
 }
 
-/// Waits for a condition of the world, for at most ten seconds.
+/// Waits for a condition of the world.
 async fn until(what: &str, condition: impl Fn() -> bool) {
-    for _ in 0..1_000 {
-        if condition() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    assert!(condition(), "waited 10 s for: {what}");
+    wloop_tests::until(what, || async { if condition() { Ok(()) } else { Err("not yet".to_owned()) } }).await;
 }
 
 fn limit(status: u16, headers: &[(&str, &str)], message: &str) -> FaultKind {

@@ -83,6 +83,19 @@ pub async fn until<T, F: Future<Output = Result<T, String>>>(what: &str, mut loo
     }
 }
 
+/// Waits until the machine's clock, which the daemon goes by too, is past a moment.
+///
+/// # Panics
+/// When the moment is further away than [`PATIENCE`].
+#[expect(clippy::disallowed_methods, reason = "the test waits for the clock of the daemon's own edge")]
+pub async fn clock_past(moment: jiff::Timestamp) {
+    until(&format!("the clock to pass {moment}"), || async {
+        let now = jiff::Timestamp::now();
+        if now > moment { Ok(()) } else { Err(now.to_string()) }
+    })
+    .await;
+}
+
 /// A daemon's process.
 #[derive(Debug)]
 pub struct Daemon {

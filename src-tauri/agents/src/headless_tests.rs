@@ -59,16 +59,21 @@ impl Bench {
 
     /// Waits until the script has written a file with a pid in it.
     async fn pid_in(&self, name: &str) -> u32 {
-        for _ in 0..1000 {
-            if let Ok(text) = std::fs::read_to_string(self.dir.path().join(name))
-                && let Ok(pid) = text.trim().parse()
-            {
-                return pid;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("the script did not write `{name}`");
+        let path = self.dir.path().join(name);
+        until(&format!("a pid in `{name}`"), || std::fs::read_to_string(&path).ok()?.trim().parse().ok()).await
     }
+}
+
+/// Waits until `look` finds something, for at most about ten seconds.
+async fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let mut pause = tokio::time::interval(Duration::from_millis(10));
+    for _ in 0..1000 {
+        pause.tick().await;
+        if let Some(found) = look() {
+            return found;
+        }
+    }
+    panic!("waited in vain for {what}");
 }
 
 fn runs(pid: u32) -> bool {
@@ -141,13 +146,7 @@ async fn a_process_waits_for_its_prompt_and_ends_when_it_is_dropped() {
     let (pid, child) = (spawned.pid, bench.pid_in("child").await);
     assert!(runs(pid) && runs(child));
     drop(spawned);
-    for _ in 0..1000 {
-        if !runs(pid) && !runs(child) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("something still runs");
+    until("the end of both", || (!runs(pid) && !runs(child)).then_some(())).await;
 }
 
 #[tokio::test]
@@ -160,13 +159,7 @@ async fn a_run_that_is_given_up_leaves_no_process() {
     let child = bench.pid_in("child").await;
     run.abort();
     assert!(run.await.unwrap_err().is_cancelled());
-    for _ in 0..1000 {
-        if !runs(pid) && !runs(child) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("something still runs");
+    until("the end of both", || (!runs(pid) && !runs(child)).then_some(())).await;
 }
 
 #[tokio::test]

@@ -230,11 +230,12 @@ mod tests {
     }
 
     async fn gone(pid: u32) {
+        let mut pause = tokio::time::interval(LOOK);
         for _ in 0..500 {
+            pause.tick().await;
             if ProcessStart::of(pid).is_none() || stat(&pid.to_string()).is_some_and(|s| s.state == "Z") {
                 return;
             }
-            tokio::time::sleep(LOOK).await;
         }
         panic!("process {pid} still runs");
     }

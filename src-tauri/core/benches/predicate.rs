@@ -14,15 +14,16 @@ use wloop_core::rules::value::{Frame, Value};
 /// The clock of both.
 const NOW: &str = "2026-11-30T09:00:00Z";
 
-/// Each group with its predicate, which holds, so that every term is evaluated.
-const CASES: [(&str, &str); 2] = [
-    ("predicate_two_terms", r#"pr.first.due && pr.state == "open""#),
+/// Each group with its predicate, which holds, so that every term is evaluated. The last has no budget: it is here to be seen.
+const CASES: [(&str, &str); 3] = [
+    ("predicate_two_terms", r#"pr.state == "open" && pr.author == "ines""#),
     (
         "predicate_ten_terms",
         r#"pr.first.due && !pr.held && pr.state == "open" && pr.changed_files < 50 && pr.age > duration("24h")
-           && "api" in pr.labels && !pr.labels.exists(l, l.startsWith("wip")) && now - pr.closed_at < duration("72h")
-           && pr.slug.startsWith("acme/") && size(pr.requested_teams) > 0"#,
+           && "api" in pr.labels && !("wip" in pr.labels) && now - pr.closed_at < duration("72h")
+           && pr.author in ["omar", "sam", "ines"] && pr.slug.startsWith("acme/")"#,
     ),
+    ("predicate_over_a_list", r#"pr.labels.exists(label, label.startsWith("team/"))"#),
 ];
 
 fn texts(of: &[&str]) -> Value {
@@ -32,13 +33,13 @@ fn texts(of: &[&str]) -> Value {
 fn facts() -> Frame {
     let at = |text: &str| Value::Time(text.parse().expect("a timestamp"));
     [
+        ("pr.author", Value::Text("ines".to_owned())),
         ("pr.age", Value::Duration(SignedDuration::from_hours(30))),
         ("pr.changed_files", Value::Int(12)),
         ("pr.closed_at", at("2026-11-29T20:00:00Z")),
         ("pr.first.due", Value::Bool(true)),
         ("pr.held", Value::Bool(false)),
         ("pr.labels", texts(&["api", "bug", "size/m", "team/core"])),
-        ("pr.requested_teams", texts(&["acme/backend", "acme/security"])),
         ("pr.slug", Value::Text("acme/api#12".to_owned())),
         ("pr.state", Value::Text("open".to_owned())),
     ]

@@ -237,7 +237,7 @@ impl Cx<'_> {
     fn notice_clock(&mut self) -> Answer<()> {
         let last = self.tx.last_now()?;
         if last.duration_since(self.now) > CLOCK_JITTER {
-            self.tx.move_times_back(last.duration_since(self.now))?;
+            self.tx.move_times_back(last.duration_since(self.now), self.now)?;
         }
         self.tx.set_last_now(self.now)?;
         Ok(())

@@ -7,13 +7,16 @@ use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
 use wloop_store::{Reader, Reads, StoreError};
 
+#[cfg(feature = "failpoints")]
 use crate::edge::crash_point;
 use crate::engine::{Engine, Reply};
-use crate::input::{Input, Job, Request, Wake};
+use crate::input::{Input, Job, Wake};
 use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
 
 /// Inputs that wait at most; a full queue makes callers wait.
 const QUEUE: usize = 256;
+/// When due jobs that could not be read are read again.
+const UNREADABLE: jiff::SignedDuration = jiff::SignedDuration::from_secs(5);
 /// Connections that read beside the writer.
 const READERS: usize = 3;
 
@@ -201,21 +204,25 @@ struct Worker {
 }
 
 impl Worker {
+    /// Whether an input resolves a gate: the place of K1. A tick does only where a window is over.
+    #[cfg(feature = "failpoints")]
+    fn resolves(&self, input: &Input, now: Timestamp) -> bool {
+        use crate::input::Request;
+        let asked = matches!(input, Input::Request { request: Request::Resolve { .. } | Request::ApplyPlan { .. }, .. });
+        asked || (matches!(input, Input::Tick) && self.engine.read().gates_due(now).is_ok_and(|due| !due.is_empty()))
+    }
+
     fn work(mut self, mut inbox: mpsc::Receiver<Message>) {
         self.tell();
         while let Some(message) = inbox.blocking_recv() {
             match message {
                 Message::Input(input, reply) => {
                     let now = (self.clock)();
-                    let resolves = match &*input {
-                        // A tick resolves something only where a window is over.
-                        Input::Tick => self.engine.read().gates_due(now).is_ok_and(|due| !due.is_empty()),
-                        input => {
-                            matches!(input, Input::Request { request: Request::Resolve { .. } | Request::ApplyPlan { .. }, .. })
-                        }
-                    };
+                    #[cfg(feature = "failpoints")]
+                    let resolves = self.resolves(&input, now);
                     let answer = self.engine.handle(*input, now);
                     self.healthy.send_replace(!matches!(answer, Err(EngineError::Store(_))));
+                    #[cfg(feature = "failpoints")]
                     if resolves && answer.is_ok() {
                         crash_point!("K1");
                     }
@@ -246,6 +253,10 @@ impl Worker {
             (Err(fault), _) | (_, Err(fault)) => {
                 self.healthy.send_replace(false);
                 tracing::error!(%fault, "the due jobs could not be read");
+                // What was due before may not be any more: nothing is done until they can be read again.
+                let at = now.checked_add(UNREADABLE).unwrap_or(now);
+                let wake = Some(Wake { at, reason: "the due jobs could not be read".to_owned() });
+                self.pending.send_modify(|pending| *pending = Pending { round: pending.round + 1, jobs: Vec::new(), wake });
             }
         }
     }

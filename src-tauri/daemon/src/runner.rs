@@ -20,7 +20,7 @@ use wloop_store::StoreError;
 
 use crate::home::Home;
 use crate::hub::Hub;
-use crate::input::{Done, Input, Job, Observation};
+use crate::input::{AgentEvent, Done, Input, Job, Observation, TurnEnd};
 use crate::settings::Rules;
 
 pub(crate) use rounds::chain;
@@ -89,12 +89,13 @@ pub(crate) async fn run(outside: Arc<Outside>, stop: CancellationToken) {
                 continue;
             }
             flying.insert(job.clone());
-            let (outside, hub, done) = (outside.clone(), outside.hub.clone(), done_tx.clone());
+            let (outside, after, hub, done) = (outside.clone(), outside.clone(), outside.hub.clone(), done_tx.clone());
             tokio::spawn(async move {
                 let work = job.clone();
                 // A job that fails in an unforeseen way is told and is due again; it does not stay in flight for ever.
                 if let Err(fault) = tokio::spawn(async move { perform(&outside, &work).await }).await {
                     tracing::error!(%fault, ?job, "a job broke off");
+                    broken_off(&after, &job).await;
                     tokio::time::sleep(REST).await;
                 }
                 // It stays in flight until the due jobs know its outcome, so that none is taken for due that was just done.
@@ -115,6 +116,21 @@ pub(crate) async fn run(outside: Arc<Outside>, stop: CancellationToken) {
         }
     }
     timer.abort();
+}
+
+/// What a job that broke off had claimed is given back: a call is in doubt, a turn has failed.
+async fn broken_off(outside: &Outside, job: &Job) {
+    match job {
+        Job::Send(post) => {
+            record(outside, Done::Lost(*post)).await;
+        }
+        Job::StartTurn(turn) => {
+            outside.running().remove(turn);
+            let event = AgentEvent::Ended(TurnEnd::Badly("the run broke off inside wloop; look at the log".to_owned()));
+            outside.hub.record(Input::Turn { turn: *turn, event }).await;
+        }
+        Job::Sweep | Job::ReadDetail(_) | Job::Release(_) | Job::CancelTurn(_) | Job::EndGroup(_) | Job::LookUp(_) => {}
+    }
 }
 
 async fn perform(outside: &Outside, job: &Job) {

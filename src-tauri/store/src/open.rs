@@ -17,6 +17,8 @@ use crate::writes::Writes;
 
 /// How long a statement waits for a lock of another connection.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How often the home's lock is tried, 20 ms apart.
+const LOCK_TRIES: u32 = 15;
 
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 256;
@@ -321,9 +323,18 @@ fn lock(path: &Path) -> Result<File, StoreError> {
         .mode(0o600)
         .open(&name)
         .map_err(|source| StoreError::of_io("open the lock", &name, source))?;
-    match fs4::FileExt::try_lock(&file) {
-        Ok(()) => Ok(file),
-        Err(fs4::TryLockError::WouldBlock) => Err(StoreError::Held { path: path.to_path_buf() }),
-        Err(fs4::TryLockError::Error(source)) => Err(StoreError::of_io("lock", &name, source)),
+    for _ in 0..LOCK_TRIES {
+        match fs4::FileExt::try_lock(&file) {
+            Ok(()) => return Ok(file),
+            Err(fs4::TryLockError::WouldBlock) => pause(),
+            Err(fs4::TryLockError::Error(source)) => return Err(StoreError::of_io("lock", &name, source)),
+        }
     }
+    Err(StoreError::Held { path: path.to_path_buf() })
+}
+
+/// A process that a holder was just starting shares its lock until it runs its own program, also when the holder is gone by then.
+#[expect(clippy::disallowed_methods, reason = "nothing announces that a lock came free")]
+fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(20));
 }

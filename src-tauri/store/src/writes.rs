@@ -71,20 +71,26 @@ impl<'a> Writes<'a> {
         result
     }
 
-    /// Moves every time that something waits for back along with a clock that was set back: windows, sweeps, waits and look-ups keep
-    /// what was left of them (WIN-19), and a doubtful post is looked for from when it really began.
-    pub fn move_times_back(&self, back: SignedDuration) -> Result<(), StoreError> {
+    /// Moves every time that something waits for back along with a clock that was set back: sweeps, waits and look-ups keep what was
+    /// left of them, and so does a window that was opened under the clock as it was before (WIN-19); a doubtful post is looked for
+    /// from when it really began. What was written before the clock went wrong stays: its times were right.
+    pub fn move_times_back(&self, back: SignedDuration, now: Timestamp) -> Result<(), StoreError> {
         let back = i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
         for sql in [
-            "UPDATE gate SET deadline = deadline - ?1 WHERE status = 'open' AND deadline IS NOT NULL",
             "UPDATE provider SET next_sweep_at = max(0, next_sweep_at - ?1), next_slow_at = max(0, next_slow_at - ?1),
                                  blocked_until = blocked_until - ?1",
             "UPDATE pull_request SET read_after = max(0, read_after - ?1) WHERE wants_detail = 1",
             "UPDATE plan_item SET try_after = max(0, try_after - ?1) WHERE state = 'released'",
-            "UPDATE post SET next_at = next_at - ?1, started_at = started_at - ?1, doubt_at = doubt_at - ?1
-             WHERE state IN ('queued', 'sending', 'failed')",
+            "UPDATE post SET next_at = next_at - ?1 WHERE state IN ('queued', 'sending')",
         ] {
             self.run(sql, [back])?;
+        }
+        for sql in [
+            "UPDATE gate SET deadline = deadline - ?1 WHERE status = 'open' AND deadline IS NOT NULL AND opened_at > ?2",
+            "UPDATE post SET started_at = started_at - ?1 WHERE state IN ('queued', 'sending', 'failed') AND started_at > ?2",
+            "UPDATE post SET doubt_at = doubt_at - ?1 WHERE state IN ('queued', 'sending', 'failed') AND doubt_at > ?2",
+        ] {
+            self.run(sql, [back, ms(now)])?;
         }
         Ok(())
     }

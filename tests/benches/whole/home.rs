@@ -76,6 +76,13 @@ impl Daemon {
         self.client().health().await.expect("its health").resident_bytes
     }
 
+    /// The part of its resident memory that is pages of the program's and the libraries' files; `None` where the system does not tell.
+    pub(crate) fn mapped(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("RssFile:"))?;
+        line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
+    }
+
     /// The processor time that it has used, all its threads together; `None` where the system does not tell.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         let mut used = Duration::ZERO;

@@ -5,7 +5,6 @@
 //! run of `cargo bench -p wloop-core --bench predicate`.
 #![expect(
     clippy::expect_used,
-    clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a benchmark that cannot be set up ends, and one that is done says what it found"
@@ -129,7 +128,9 @@ async fn idle(table: &mut Table, home: &Path) {
     // What the first sweep left behind ends.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let resident = daemon.resident().await;
-    table.add("daemon memory, nothing watched", mib(resident), "< 16 MiB", resident < 16 << 20);
+    let mapped =
+        daemon.mapped().map(|mapped| format!(" ({} of it pages of the program's file)", mib(mapped))).unwrap_or_default();
+    table.add("daemon memory, nothing watched", mib(resident) + &mapped, "< 16 MiB", resident < 16 << 20);
     let before = daemon.processor_time();
     tokio::time::sleep(IDLE).await;
     if let Some((after, before)) = daemon.processor_time().zip(before) {

@@ -1,7 +1,7 @@
 //! The daemon stopped or killed, and started again, at each stage of a round.
 
 use tokio::time::timeout;
-use wloop_tests::{PATIENCE, Stage, TOKEN, until};
+use wloop_tests::{PATIENCE, Stage, TOKEN, clock_past, until};
 use wloop_world::{Fault, FaultKind, Match};
 
 use super::{REVIEWS, group_lives, ledger, submitted, sweeps, turns};
@@ -42,9 +42,7 @@ async fn a_deadline_that_passed_while_the_daemon_was_down_runs_once() {
     stage.start().await;
     let gate = stage.open_gate("plan", number).await;
     stage.kill().await;
-    let left = gate.deadline.unwrap().duration_since(gate.opened_at);
-    // Longer than the window, counted from after its opening: the deadline is past.
-    tokio::time::sleep(std::time::Duration::try_from(left).unwrap()).await;
+    clock_past(gate.deadline.unwrap()).await;
     stage.start_again().await;
     let turn = stage.turn(number, &["recorded"]).await;
     assert_eq!(turn.gate.as_deref(), Some(gate.id.as_str()));

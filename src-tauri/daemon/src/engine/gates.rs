@@ -277,10 +277,10 @@ impl Cx<'_> {
     /// Whether the rules in force still release by themselves what an item's window was opened for.
     fn window_of(&self, item: &ItemRow) -> Answer<Window> {
         let Some(workflow) = self.rules.profile.workflows.get(&item.workflow) else { return Ok(Window::Unknown) };
-        if !self.rules.acts(workflow) {
+        let Some(seen) = self.seen(&item.unit)? else { return Ok(Window::Holds) };
+        if !self.acts_on(workflow, &seen) {
             return Ok(Window::Gone("its workflow does not act any more"));
         }
-        let Some(seen) = self.seen(&item.unit)? else { return Ok(Window::Holds) };
         let decision = self.decide_plan(workflow, &seen);
         Ok(if decision.mode.releases() { Window::Holds } else { Window::Gone("its approval rule changed") })
     }

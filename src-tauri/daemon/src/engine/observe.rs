@@ -10,7 +10,7 @@ use wloop_core::id::UnitRef;
 use wloop_core::plan::ItemEvent;
 use wloop_core::post::{PostEvent, PostState};
 use wloop_store::PostFilter;
-use wloop_store::rows::{NewEvent, ProviderRow, PullRow, UnitRow};
+use wloop_store::rows::{NewEvent, PostRow, ProviderRow, PullRow, UnitRow};
 
 use super::{Cx, event};
 use crate::refusal::Answer;
@@ -287,10 +287,27 @@ impl Cx<'_> {
             };
             if unsettled {
                 let remote = RemotePost { node_id: node_id.clone(), database_id, url: url.clone() };
-                self.post_is_sent(post, PostEvent::Confirm, Some(remote), &Actor::Provider(viewer.login.clone()))?;
+                let actor = Actor::Provider(viewer.login.clone());
+                let settled = self.sheltered(|cx| cx.post_is_sent(post.clone(), PostEvent::Confirm, Some(remote), &actor))?;
+                if let Err(fault) = settled {
+                    tracing::error!(post = %id, %fault, url, "a post is there that cannot be counted as sent");
+                    self.tell_of_second(&post, url)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// A post that was given up is there after all, beside another review of its round: the person is told, and it stays failed.
+    fn tell_of_second(&mut self, post: &PostRow, url: &str) -> Answer<()> {
+        let cause =
+            format!("it is at github all the same, beside another post of its round: {url}; take back the one you do not want");
+        if post.cause == cause {
+            return Ok(());
+        }
+        let row = PostRow { cause: cause.clone(), changed_at: self.now, ..post.clone() };
+        self.tx.update_post(post.id, post.state, &row)?;
+        self.event(NewEvent { data: json!({ "cause": cause }), ..self.of_post(&row, EventKind::PostDoubtful, Actor::Daemon) })
     }
 
     /// A list that lacks a review which the ledger holds as sent is not whole yet, and is read again soon (GH-SYNC-26). One that is

@@ -161,9 +161,7 @@ impl Cx<'_> {
             if workflow.provider != "github" {
                 continue;
             }
-            // A repository whose reviews are only watched plans none (WIN-04).
-            let observed = seen.settings.review_mode == Mode::Observe && workflow.steps.iter().any(|s| s.intent() == "review");
-            let wanted = if watched && !observed && rules.acts(workflow) { self.wants(workflow, &seen) } else { None };
+            let wanted = if watched && self.acts_on(workflow, &seen) { self.wants(workflow, &seen) } else { None };
             let pending = self.tx.pending_item(unit, &workflow.name)?;
             if let Some(item) = &pending {
                 match item.state {
@@ -193,6 +191,12 @@ impl Cx<'_> {
             self.plan(unit, workflow, &seen, wanted)?;
         }
         Ok(())
+    }
+
+    /// Whether a workflow acts on a unit by itself: it is enabled, not only watching, and neither is its repository (WIN-04, WF-06).
+    pub(super) fn acts_on(&self, workflow: &Workflow, seen: &Seen) -> bool {
+        let observed = seen.settings.review_mode == Mode::Observe && workflow.steps.iter().any(|s| s.intent() == "review");
+        !observed && self.rules.acts(workflow)
     }
 
     /// What the approval rules in force say of a workflow's plan gate.

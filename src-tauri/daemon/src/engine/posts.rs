@@ -231,7 +231,18 @@ impl Cx<'_> {
             return self.consequence_ran(row, "there was nothing left to publish");
         };
         if row.gate.status == GateStatus::Answered {
-            self.step_post(&post, PostEvent::Release, |_| {})?;
+            let released = self.step_post(&post, PostEvent::Release, |_| {})?;
+            if self.was_doubted(post.id)? {
+                // An earlier call of it may have come through after all: it is looked for before it goes.
+                let now = self.now;
+                self.step_post(&released, PostEvent::Try, |row| {
+                    row.look_ups = 0;
+                    row.complete_look_ups = 0;
+                    row.send_if_absent = true;
+                    row.doubt_at = Some(now);
+                    row.next_at = Some(now);
+                })?;
+            }
             self.consequence_ran(row, "queued for publication")?;
         } else {
             let dropped = self.step_post(&post, PostEvent::Drop, |_| {})?;
@@ -272,6 +283,15 @@ impl Cx<'_> {
         self.post_is_sent(post, PostEvent::WasSent, None, &Actor::PERSON)
     }
 
+    /// Whether the outcome of a call of a post was ever unknown: then it is looked for before it is sent again, also when look-ups did
+    /// not show it at the time (K11).
+    fn was_doubted(&self, id: PostId) -> Answer<bool> {
+        let doubted = |attempt: &wloop_store::AttemptRow| {
+            attempt.ended.as_ref().is_some_and(|(_, result)| result == "doubt" || result == "lost")
+        };
+        Ok(self.tx.attempts(id)?.iter().any(doubted))
+    }
+
     /// The person sends a failed post again; one that may have been sent is looked up first (O10, DRAFT-11).
     pub(super) fn retry_post(&mut self, id: PostId) -> Answer<()> {
         let post = self.a_post(id)?;
@@ -296,11 +316,7 @@ impl Cx<'_> {
             }
         }
         let now = self.now;
-        // One whose outcome was ever unknown is looked for first, also when look-ups did not show it then (K11).
-        let doubted = |attempt: &wloop_store::AttemptRow| {
-            attempt.ended.as_ref().is_some_and(|(_, result)| result == "doubt" || result == "lost")
-        };
-        let doubtful = post.maybe_posted || self.tx.attempts(id)?.iter().any(doubted);
+        let doubtful = post.maybe_posted || self.was_doubted(id)?;
         let post = PostRow { maybe_posted: doubtful, ..post };
         let row = self.step_post(&post, PostEvent::Retry, |row| {
             row.cause = String::new();

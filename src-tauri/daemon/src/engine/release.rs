@@ -111,7 +111,7 @@ impl Cx<'_> {
             self.defer_item(item, &format!("the workflow `{}` does not load", item.workflow), REST)?;
             return Ok(false);
         };
-        if !rules.acts(workflow) && !by_person {
+        if !self.acts_on(workflow, seen) && !by_person {
             self.leave_plan(item, "its workflow does not act any more")?;
             return Ok(false);
         }

@@ -17,6 +17,9 @@ use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
 /// The outcome of a request: the transaction commits in both cases, so that a refusal can keep what came with it (F10).
 type Outcome = Answer<Answer<Reply>>;
 
+/// How a turn is marked that the person cancelled.
+pub(super) const BY_PERSON: &str = "cancelled by you";
+
 /// The longest guidance, in characters.
 const GUIDANCE_LIMIT: usize = 10_000;
 
@@ -249,7 +252,7 @@ impl Cx<'_> {
             };
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
-        self.tx.set_turn_cancel(id, "cancelled by you")?;
+        self.tx.set_turn_cancel(id, BY_PERSON)?;
         // What it asked to post and has not gone yet does not go any more (RUN-13).
         let posts = self.tx.posts(&PostFilter { turn: Some(id), state: Some(PostState::Queued), ..PostFilter::default() })?;
         for post in posts {

@@ -13,6 +13,7 @@ use wloop_core::turn::TurnState;
 use wloop_store::rows::{NewEvent, PostRow};
 
 use super::observe::after;
+use super::requests::BY_PERSON;
 use super::{Cx, Reply};
 use crate::input::Seen;
 use crate::refusal::{Answer, EngineError};
@@ -26,6 +27,9 @@ impl Cx<'_> {
     pub(super) fn start_post(&mut self, id: PostId, seen: Result<Seen, ReadFault>) -> Answer<Reply> {
         let Some(post) = self.tx.post(id)? else { return Ok(Reply::NotNow) };
         if post.state != PostState::Queued || post.next_at.is_some_and(|at| at > self.now) {
+            return Ok(Reply::NotNow);
+        }
+        if self.drop_if_cancelled(&post)? {
             return Ok(Reply::NotNow);
         }
         let seen = match seen {
@@ -178,11 +182,22 @@ impl Cx<'_> {
 
     /// Nothing was written and it will be tried again (O8).
     fn post_waits(&mut self, post: &PostRow, until: jiff::Timestamp, why: &str) -> Answer<()> {
-        self.step_post(post, PostEvent::Wait, |row| {
+        let row = self.step_post(post, PostEvent::Wait, |row| {
             row.next_at = Some(until);
             row.cause = why.to_owned();
         })?;
+        self.drop_if_cancelled(&row)?;
         Ok(())
+    }
+
+    /// A post that has not gone does not go any more once the person cancelled its turn (RUN-13); whether it was one.
+    fn drop_if_cancelled(&mut self, post: &PostRow) -> Answer<bool> {
+        let Some(turn) = post.turn else { return Ok(false) };
+        if self.a_turn(turn)?.cancel_by.as_deref() != Some(BY_PERSON) || post.state != PostState::Queued {
+            return Ok(false);
+        }
+        self.drop_post(post, Some("its turn was cancelled"))?;
+        Ok(true)
     }
 
     /// It may have been written: the first look-up is due after `wait`.
@@ -295,6 +310,10 @@ impl Cx<'_> {
         })?;
         let kind = if row.maybe_posted { EventKind::PostDoubtful } else { EventKind::PostFailed };
         self.event(NewEvent { data: json!({ "cause": why }), ..self.of_post(&row, kind, Actor::Daemon) })?;
+        if let Some(turn) = row.turn {
+            let turn = self.a_turn(turn)?;
+            self.close_asked_turn(&turn)?;
+        }
         self.read_soon(&post.unit)
     }
 }

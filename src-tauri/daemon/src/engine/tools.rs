@@ -37,7 +37,10 @@ impl Cx<'_> {
         if turn.cancel_by.is_some() && !matches!(call, ToolCall::TaskRead { .. }) {
             return Err(denied("turn_state", "the turn is being cancelled; nothing more is written for it"));
         }
-        // The first call takes the turn up (RUN-20).
+        // Who calls has read the prompt, also where the word of it is still on its way; the first call takes the turn up (RUN-20).
+        if turn.state == TurnState::Starting && turn.process.is_some() {
+            self.turn_given(turn.id)?;
+        }
         self.turn_taken_up(turn.id)?;
         let turn = self.a_turn(turn.id)?;
         match call {

@@ -137,7 +137,8 @@ impl Cx<'_> {
     /// The prompt was given: what the turn does on sending is done with it (T1, EFF-15).
     pub(super) fn turn_given(&mut self, id: TurnId) -> Answer<()> {
         let turn = self.a_turn(id)?;
-        if !self.step_turn(&turn, TurnEvent::Give, EventKind::TurnSent, "")? {
+        // Its own tool call may have told it first.
+        if turn.state != TurnState::Starting || !self.step_turn(&turn, TurnEvent::Give, EventKind::TurnSent, "")? {
             return Ok(());
         }
         for (name, _) in self.tx.effects(id)? {

@@ -35,17 +35,18 @@ pub(super) async fn send(outside: &Outside, id: PostId) {
     };
     crash_point!("K6");
     let mut wait = WAITS.0;
-    let mut waited = Duration::ZERO;
+    let begun = outside.hub.now();
+    // By the wall clock, which goes on while the machine sleeps.
+    let fresh = || Duration::try_from(outside.hub.now().duration_since(begun)).is_ok_and(|gone| gone < WAITS.1);
     let outcome = loop {
         match provider.publish(&order).await {
             // Nothing left this machine: the same sender tries again, and a drain leaves the rest to the next start.
-            SendOutcome::NotReached { why } if !outside.draining.is_cancelled() && waited < WAITS.1 => {
+            SendOutcome::NotReached { why } if !outside.draining.is_cancelled() && fresh() => {
                 tracing::info!(post = %id, why, "github was not reached; trying again");
                 tokio::select! {
                     () = tokio::time::sleep(wait) => {}
                     () = outside.draining.cancelled() => break SendOutcome::NotReached { why },
                 }
-                waited += wait;
                 wait *= 2;
             }
             outcome @ (SendOutcome::Sent(_)
@@ -82,7 +83,9 @@ pub(super) async fn look_up(outside: &Outside, id: PostId) {
                 (LookUp::Incomplete { why }, Some(until)) if until > outside.hub.now() => LookUp::Wait { until, why },
                 (found, _) => found,
             };
-            record(outside, Done::LookedUp { post: id, found }).await;
+            if !record(outside, Done::LookedUp { post: id, found }).await {
+                tokio::time::sleep(REST).await;
+            }
         }
         Ok(_) => {}
         Err(fault) => {

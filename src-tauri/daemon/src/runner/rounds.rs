@@ -46,6 +46,10 @@ pub(super) async fn release(outside: &Outside, item: ItemId) {
     };
     let prepared = ready(outside, &unit, &order).await;
     crash_point!("K16");
+    // A daemon that goes down starts no turn: the round stays released, and the next daemon makes it ready again.
+    if outside.draining.is_cancelled() {
+        return;
+    }
     record(outside, Done::Release { item, prepared }).await;
 }
 

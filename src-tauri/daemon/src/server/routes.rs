@@ -264,13 +264,8 @@ async fn start_turn(
         ask(&shared, caller, request).await?;
         return Err(Failure::new(RefusalKind::Forbidden, "this caller starts no round"));
     }
-    // A person who asks for a round also asks for another try of a token that was refused (GH-SYNC-43).
-    let signed_out = shared.outside.hub.read(|reads| reads.provider("github"))?.is_some_and(|row| row.signed_out);
-    if let (true, Some(provider)) = (signed_out, &shared.outside.provider) {
-        provider.try_again();
-        let again = shared.outside.hub.ask(Input::Observed(Observation::TryAgain)).await;
-        again.map_err(|error| Failure::of(&shared, error))?;
-    }
+    try_again(&shared).await?;
+    know_viewer(&shared).await?;
     let unit = match find_unit(&shared, &wanted.unit)? {
         Found::Known(unit) => unit,
         Found::Unknown(which) => read_unit(&shared, which, &wanted.unit).await?,
@@ -293,6 +288,28 @@ async fn start_turn(
         ));
     };
     Ok(Json(api::PlanAnswer { gates: vec![the_gate(&shared, gate)?.0], guidance_kept: false }))
+}
+
+/// A person who asks for something outside also asks for another try of a token that was refused (GH-SYNC-43).
+async fn try_again(shared: &Shared) -> Result<(), Failure> {
+    let signed_out = shared.outside.hub.read(|reads| reads.provider("github"))?.is_some_and(|row| row.signed_out);
+    if let (true, Some(provider)) = (signed_out, &shared.outside.provider) {
+        provider.try_again();
+        let again = shared.outside.hub.ask(Input::Observed(Observation::TryAgain)).await;
+        again.map_err(|error| Failure::of(shared, error))?;
+    }
+    Ok(())
+}
+
+/// Right after the first start nothing is known of the account yet, which a round needs: it is asked for then.
+async fn know_viewer(shared: &Shared) -> Result<(), Failure> {
+    let known = shared.outside.hub.read(|reads| reads.provider("github"))?.is_some_and(|row| row.viewer.is_some());
+    if let (false, Some(provider)) = (known, &shared.outside.provider) {
+        let viewer = provider.viewer().await.map_err(|fault| Failure::new(RefusalKind::Unavailable, fault.to_string()))?;
+        let seen = Observation::Viewer { account: viewer.account, teams: viewer.teams };
+        shared.outside.hub.ask(Input::Observed(seen)).await.map_err(|error| Failure::of(shared, error))?;
+    }
+    Ok(())
 }
 
 /// Reads a pull request that the person named and hands it in.
@@ -355,7 +372,9 @@ async fn post_retry(
     headers: HeaderMap,
     Path(text): Path<String>,
 ) -> Answer<api::Post> {
-    settle(&shared, peer, &headers, &text, Request::PostRetry).await
+    let retried = settle(&shared, peer, &headers, &text, Request::PostRetry).await?;
+    try_again(&shared).await?;
+    Ok(retried)
 }
 
 async fn post_discard(

@@ -122,8 +122,9 @@ fn a_clock_set_back_takes_every_future_time_along() {
     let mut home = Home::with_turns();
     let mut row = gate_row(50, GateKind::Plan);
     row.gate.deadline = Some(at(5000));
+    row.gate.opened_at = at(4500);
     home.write(|tx| tx.insert_gate(&row)).unwrap();
-    home.write(|tx| tx.move_times_back(jiff::SignedDuration::from_secs(4000))).unwrap();
+    home.write(|tx| tx.move_times_back(jiff::SignedDuration::from_secs(4000), at(600))).unwrap();
     let moved = home.store.read().gate(id(50)).unwrap().unwrap();
     assert_eq!(moved.gate.deadline, Some(at(1000)));
 }

@@ -265,11 +265,17 @@ impl<'a> Evaluation<'a> {
             }
             Node::In(item, list) => {
                 let item = self.operand(item)?;
-                let list = self.list(list)?;
-                Ok(match (&list, item) {
-                    (List::Lent(texts), Operand::Ready(Value::Text(text))) => texts.contains(text),
-                    (_, item) => list.contains(&item.into_v()),
-                })
+                match (item, self.operand(list)?) {
+                    (Operand::Ready(Value::Text(text)), Operand::Ready(Value::List(texts))) => {
+                        self.spend(texts.len())?;
+                        Ok(texts.contains(text))
+                    }
+                    (item, list) => {
+                        let V::List(items) = list.into_v() else { return Err(misfit()) };
+                        self.spend(items.len())?;
+                        Ok(items.contains(&item.into_v()))
+                    }
+                }
             }
             Node::TextTest(test, text, part) => {
                 let (text, part) = (self.text(text)?, self.text(part)?);

@@ -115,7 +115,7 @@ impl Checker<'_> {
                     })?;
                     items.push(node);
                 }
-                Ok((Node::List(items), Ty::List(Box::new(item_ty))))
+                Ok((constant_texts(&items).unwrap_or(Node::List(items)), Ty::List(Box::new(item_ty))))
             }
             Expr::Comprehension(fold) => self.fold(tree.id, fold),
             Expr::Map(_) | Expr::Struct(_) => Err(self.fault(tree.id, "maps and messages are not known here", "use a list")),
@@ -462,4 +462,14 @@ fn cel_duration(text: &str) -> Option<SignedDuration> {
     let seconds = i64::try_from(total / 1_000_000_000).ok()?;
     let nanos = i32::try_from(total % 1_000_000_000).ok()?;
     Some(SignedDuration::new(seconds, nanos))
+}
+
+/// A list of text literals, made once and not in each evaluation.
+fn constant_texts(items: &[Node]) -> Option<Node> {
+    let texts = items.iter().map(|item| match item {
+        Node::Const(Value::Text(text)) => Some(text.clone()),
+        _ => None,
+    });
+    let texts = texts.collect::<Option<Vec<String>>>().filter(|texts| !texts.is_empty())?;
+    Some(Node::Const(Value::List(texts)))
 }
