@@ -206,13 +206,22 @@ impl Cx<'_> {
                 Refusal::new(RefusalKind::Conflict, format!("the round on {label} is already {}: {}", item.state, item.reason))
                     .about(item.gate);
         } else if let Some(turn) = self.tx.open_turn(unit)? {
-            let words = format!(
-                "turn {} of {label} is {}; `wloop turns show {}` shows it",
-                turn.seq,
-                turn.state,
-                &turn.id.to_string()[..6]
-            );
-            refusal = Refusal::new(RefusalKind::Conflict, words).about(turn.gate);
+            let asks = self.open_gate_of(turn.id)?;
+            let words = match asks {
+                Some(gate) => {
+                    format!(
+                        "the round on {label} has stopped and asks you; `wloop gates show {}` shows what",
+                        &gate.to_string()[..6]
+                    )
+                }
+                None => format!(
+                    "turn {} of {label} is {}; `wloop turns show {}` shows it",
+                    turn.seq,
+                    turn.state,
+                    &turn.id.to_string()[..6]
+                ),
+            };
+            refusal = Refusal::new(RefusalKind::Conflict, words).about(asks.unwrap_or(turn.gate));
         }
         Ok(refusal.into())
     }
