@@ -1,10 +1,15 @@
 //! What `--follow` stands on: the event stream read beside other things that happen.
 
+use std::time::Duration;
+
 use tokio::sync::mpsc;
 use wloop_api::client::{Client, ClientError};
 use wloop_api::types::Event;
 
 use crate::failure::Failure;
+
+/// How long a daemon may be away, as for a start, before a follower says so.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Events as they come, readable in a `select!` without losing any.
 #[derive(Debug)]
@@ -16,7 +21,7 @@ impl Stream {
     /// Connects, so that nothing that happens after this call is missed, and reads on in the background: after the event
     /// `since`, or from now on.
     pub(crate) async fn open(client: &Client, since: Option<i64>) -> Result<Self, Failure> {
-        let mut events = client.follow(since);
+        let mut events = client.follow(since).with_patience(PATIENCE);
         events.open().await?;
         let (sender, receiver) = mpsc::unbounded_channel();
         drop(tokio::spawn(async move {

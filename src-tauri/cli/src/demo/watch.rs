@@ -45,9 +45,12 @@ fn instructions(stage: &Stage<'_>) -> Vec<String> {
                 stage.home.display()
             ),
         ),
-        line("watch", format!("{program} plan --follow")),
+        line(
+            "watch",
+            format!("{program} plan --follow   a round starts 15 s after it is planned; again: {program} review {unit}"),
+        ),
         line("drive", format!("{program} plan apply {unit} --guide 'Be brief.'   or skip it: {program} plan dismiss {unit}")),
-        line("decide", format!("{program} inbox   then gates show ID, and gates resolve ID publish, as it prints them")),
+        line("decide", format!("{program} inbox   then {program} gates show ID and {program} gates resolve ID publish")),
         line(
             "end",
             format!(
