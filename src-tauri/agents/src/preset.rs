@@ -322,7 +322,7 @@ mod tests {
             program: "/opt/wloop".into(),
             socket: "/run/w.sock".into(),
             session: "0123456789abcdef0123456789abcdef".parse().unwrap(),
-            folder: "/work/tree".into(),
+            folder: "/trees/one".into(),
         }
     }
 
@@ -373,7 +373,7 @@ mod tests {
         // RUN-01
         let got =
             resolve(&config("command", Some(&["x", "--in=<cwd>", "<uuid>", "a<b"])), &wiring(), &Allowed::default()).unwrap();
-        assert_eq!(got.command, ["x", "--in=/work/tree", "01234567-89ab-4def-8123-456789abcdef", "a<b"]);
+        assert_eq!(got.command, ["x", "--in=/trees/one", "01234567-89ab-4def-8123-456789abcdef", "a<b"]);
         assert_eq!((got.output, got.forks), (OutputFormat::Plain, false));
         let beside = AgentConfig { output: Some("codex".to_owned()), forks: true, ..config("claude-code", Some(&["mine"])) };
         let got = resolve(&beside, &wiring(), &Allowed::default()).unwrap();

@@ -313,7 +313,7 @@ impl Life {
                 let prepared = if self.chance(6) {
                     Err("the workspace is busy".into())
                 } else {
-                    Ok(Prepared { folder: "/work/x".into(), head: detail.summary.head, merge_base: head(0xbb) })
+                    Ok(Prepared { folder: "/trees/x".into(), head: detail.summary.head, merge_base: head(0xbb) })
                 };
                 Input::Done(Done::Release { item, prepared })
             }

@@ -158,7 +158,7 @@ fn a_turns_row_pins_what_it_is_about() {
     assert_eq!((turn.head.clone(), turn.base.clone(), turn.merge_base.clone()), (head(1), head(0xbb), Some(head(0xbb))));
     assert_eq!((turn.stage.as_str(), turn.agent.as_str(), turn.state), ("first", "claude-code", TurnState::Starting));
     assert_eq!(turn.covered, json!({ "review": "R_bo", "comment": "C_2", "threads": [71], "since": null }));
-    assert_eq!((turn.guidance.as_deref(), turn.workspace.as_deref()), (Some("Mind it"), Some("/work/review-1")));
+    assert_eq!((turn.guidance.as_deref(), turn.workspace.as_deref()), (Some("Mind it"), Some("/trees/review-1")));
     assert!(!turn.claimed && turn.process.is_none() && turn.sent_at.is_none(), "written before anything is given");
     assert!(rig.jobs().contains(&Job::StartTurn(turn.id)));
     // What comes later moves no pin, and the prompt uses the pins.
