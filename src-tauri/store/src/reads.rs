@@ -13,6 +13,7 @@ mod events;
 mod gates;
 mod plan;
 mod posts;
+mod stops;
 mod turns;
 mod units;
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use serde_json::Value;
+use wloop_core::cap::Cap;
 use wloop_core::consequence::Consequence;
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, Gate, GateStatus};
@@ -11,6 +13,7 @@ use wloop_core::github::{Account, Detail, RemotePost, Shape, Summary};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
+use wloop_core::stops::{BlockKind, HoldKind};
 use wloop_core::turn::TurnState;
 
 /// What is known of a provider (GH-SYNC-43, GH-SYNC-45).
@@ -139,12 +142,76 @@ pub struct ItemRow {
     pub reason: String,
     /// Whether the person asked for it (WIN-38).
     pub by_hand: bool,
+    /// The cap that holds it, or held it until the person let it go.
+    pub cap: Option<CapRow>,
     /// A released one is not tried before this.
     pub try_after: Timestamp,
     /// When it was planned.
     pub planned_at: Timestamp,
     /// When it last changed.
     pub changed_at: Timestamp,
+}
+
+/// Which cap holds a round, and on which local day (WIN-27).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CapRow {
+    /// The cap.
+    pub cap: Cap,
+    /// The day, in the configured zone.
+    pub day: Date,
+}
+
+/// What the person laid on a unit or on everything (WIN-13, WIN-39).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldRow {
+    /// The unit; `None` is everything.
+    pub unit: Option<UnitRef>,
+    /// What.
+    pub kind: HoldKind,
+    /// When it is over by itself.
+    pub until: Option<Timestamp>,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// An agent that may run in a repository (RUN-32).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustRow {
+    /// The agent's name.
+    pub agent: String,
+    /// `owner/repo`; letters are not told apart by case.
+    pub repo: String,
+    /// Since when.
+    pub at: Timestamp,
+    /// The trust gate; `None` where a home was made with it.
+    pub gate: Option<GateId>,
+    /// The folder that the gate showed.
+    pub folder: String,
+}
+
+/// What keeps an agent from starting in a repository (GATE-51, RUN-30, RUN-32).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockRow {
+    /// The trust gate that asks about it.
+    pub gate: GateId,
+    /// The unit whose gate that is.
+    pub unit: UnitRef,
+    /// The agent's name.
+    pub agent: String,
+    /// `owner/repo`; letters are not told apart by case.
+    pub repo: String,
+    /// The folder that is to be trusted; empty where it is about something else.
+    pub folder: String,
+    /// The agent homes that trust is written to, where they are known.
+    pub homes: Vec<String>,
+    /// The agent's own words.
+    pub words: String,
+    /// What it is about.
+    pub kind: BlockKind,
+    /// Since when.
+    pub opened_at: Timestamp,
+    /// When it was lifted.
+    pub lifted_at: Option<Timestamp>,
 }
 
 /// A session.
