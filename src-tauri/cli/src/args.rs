@@ -36,6 +36,14 @@ pub(crate) enum Command {
     Gates(GatesArguments),
     /// List, run and skip planned rounds
     Plan(PlanArguments),
+    /// Let no round of a pull request, or of anything, start by itself
+    Pause(PauseArguments),
+    /// Let rounds of a paused pull request, or of everything, go on
+    Resume(HoldArguments),
+    /// Announce no round of a pull request, or of anything; they go on
+    Mute(HoldArguments),
+    /// Announce rounds again
+    Unmute(HoldArguments),
     /// Review a pull request now; it does not wait for a window
     Review(ReviewArguments),
     /// List and show the rounds that ran
@@ -113,6 +121,12 @@ pub(crate) enum GatesCommand {
         #[arg(long, value_name = "FILE", conflicts_with = "draft_text")]
         draft_file: Option<PathBuf>,
     },
+    /// Say that you looked after what failed or cannot be told; it is warned of no more
+    Seen {
+        /// The gate's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
     /// Run a consequence that failed once more
     Retry {
         /// The gate's id, or at least its first four characters
@@ -131,6 +145,32 @@ pub(crate) struct PlanArguments {
     /// Go on showing it, with its countdowns, until Ctrl-C
     #[arg(long)]
     pub(crate) follow: bool,
+    /// Only this pull request, and why no other round of it runs
+    #[arg(long, value_name = "UNIT", conflicts_with = "follow")]
+    pub(crate) unit: Option<String>,
+}
+
+/// `wloop pause`.
+#[derive(Debug, Args)]
+pub(crate) struct PauseArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`; everything when left out
+    pub(crate) unit: Option<String>,
+    /// Everything, said out loud
+    #[arg(long, conflicts_with = "unit")]
+    pub(crate) all: bool,
+    /// Everything, until this instant (2026-01-31T09:00:00Z) or for so long (90m, 2h, 3d)
+    #[arg(long, value_name = "WHEN", conflicts_with = "unit")]
+    pub(crate) until: Option<String>,
+}
+
+/// `wloop resume`, `wloop mute` and `wloop unmute`.
+#[derive(Debug, Args)]
+pub(crate) struct HoldArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`; everything when left out
+    pub(crate) unit: Option<String>,
+    /// Everything, said out loud
+    #[arg(long, conflicts_with = "unit")]
+    pub(crate) all: bool,
 }
 
 /// What can be done with planned rounds.

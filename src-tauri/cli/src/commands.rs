@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod follow;
 pub(crate) mod gates;
+pub(crate) mod holds;
 pub(crate) mod inbox;
 pub(crate) mod plan;
 pub(crate) mod posts;

@@ -41,6 +41,9 @@ mod tests {
         assert_eq!(lateness(end, woken), SignedDuration::from_mins(13 * 60 + 15));
         assert_eq!(words(lateness(end, woken)), "13 h 15 min");
         assert_eq!(lateness(end, opened), SignedDuration::ZERO);
-        assert_eq!((words(SignedDuration::from_secs(45)), words(SignedDuration::from_secs(790))), ("45 s".into(), "13 min".into()));
+        assert_eq!(
+            (words(SignedDuration::from_secs(45)), words(SignedDuration::from_secs(790))),
+            ("45 s".into(), "13 min".into())
+        );
     }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use wloop_agents::tools::ToolCall;
 use wloop_core::github::{Detail, Inventory, LookUp, ReadFault, RepoName, SendOutcome};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TurnId, UnitRef};
+use wloop_core::stops::{BlockKind, HoldKind};
 use wloop_store::rows::ProcessRow;
 
 /// Who asks (RES-21).
@@ -85,6 +86,26 @@ pub enum Request {
         /// Guidance.
         guidance: Option<String>,
     },
+    /// Pause or mute a unit, or everything.
+    Hold {
+        /// The unit; `None` is everything.
+        unit: Option<UnitRef>,
+        /// What.
+        kind: HoldKind,
+        /// When it ends by itself.
+        until: Option<Timestamp>,
+    },
+    /// Take a pause or a mute away.
+    Unhold {
+        /// The unit; `None` is everything.
+        unit: Option<UnitRef>,
+        /// What.
+        kind: HoldKind,
+    },
+    /// The person has looked after a consequence that failed or cannot be told (CONS-11).
+    SeeConsequence(GateId),
+    /// Why no round of a unit runs; changes nothing.
+    Explain(UnitRef),
     /// Stop a running turn.
     CancelTurn(TurnId),
     /// The person says that a doubtful post was sent.
@@ -158,6 +179,15 @@ pub enum TurnEnd {
     Well,
     /// It never took the prompt.
     NotStarted(String),
+    /// It did not start because of a question of its own (RUN-30).
+    Blocked {
+        /// What it is about.
+        kind: BlockKind,
+        /// The folder it named; empty where it named none. What is trusted is the repository's own folder (RUN-31).
+        folder: String,
+        /// Its own words.
+        words: String,
+    },
     /// An error that it reported, another exit code, a signal, or a limit.
     Badly(String),
     /// It was cancelled, and by whom.
@@ -222,6 +252,13 @@ pub enum Done {
     },
     /// A post's outcome could not be written as it came: it is in doubt (GH-PUB-07).
     Lost(PostId),
+    /// An agent's home was written for a trust gate that the person approved, or not.
+    Trusted {
+        /// The trust gate.
+        gate: GateId,
+        /// Why not, where it was not.
+        written: Result<(), String>,
+    },
     /// Nothing of a turn's process group is left.
     GroupEnded(TurnId),
 }
@@ -261,6 +298,8 @@ pub enum Job {
     CancelTurn(TurnId),
     /// End what is left of the process group of an earlier daemon's turn.
     EndGroup(TurnId),
+    /// Write the trust of a trust gate to the agent's home.
+    Trust(GateId),
     /// Send a post.
     Send(PostId),
     /// Look a post up.

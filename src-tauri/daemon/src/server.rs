@@ -4,6 +4,7 @@ mod answer;
 mod live;
 mod openapi;
 mod routes;
+mod stops;
 
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -16,6 +17,8 @@ use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::runner::Outside;
+
+pub(crate) use stops::held;
 
 /// What every route works with.
 #[derive(Clone)]

@@ -7,7 +7,8 @@ use wloop_api::types as api;
 use wloop_core::gate::{Actor, Gate, GateKind};
 use wloop_core::github::{Shape, Side};
 use wloop_core::id::UnitRef;
-use wloop_store::{EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow};
+use wloop_core::stops::HoldKind;
+use wloop_store::{BlockRow, EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow};
 
 /// A unit as lists name it; one that the ledger does not know is named by its reference.
 pub(crate) fn unit(reads: &Reads<'_>, unit: &UnitRef) -> Result<api::UnitName, StoreError> {
@@ -61,7 +62,24 @@ pub(crate) fn gate(reads: &Reads<'_>, row: &GateRow) -> Result<api::Gate, StoreE
         }),
         post,
         turn: row.turn.map(|t| t.to_string()),
+        trust: if gate.kind == GateKind::Trust { reads.block(gate.id)?.map(trust) } else { None },
+        muted: gate.unit.as_ref().map(|unit| muted(reads, unit)).transpose()?.unwrap_or(false),
     })
+}
+
+fn trust(block: BlockRow) -> api::Trust {
+    api::Trust {
+        agent: block.agent,
+        repo: block.repo,
+        folder: block.folder,
+        homes: block.homes,
+        kind: block.kind.as_str().to_owned(),
+    }
+}
+
+/// Whether a unit's rounds are not announced. A mute lasts until it is taken away.
+pub(crate) fn muted(reads: &Reads<'_>, unit: &UnitRef) -> Result<bool, StoreError> {
+    reads.is_held(unit, HoldKind::Mute, Timestamp::UNIX_EPOCH)
 }
 
 fn intents(gate: &Gate) -> Vec<api::Intent> {
@@ -106,6 +124,9 @@ pub(crate) fn item(reads: &Reads<'_>, row: &ItemRow) -> Result<api::PlanItem, St
         deadline: reads.gate(row.gate)?.filter(|g| g.gate.closed.is_none()).and_then(|g| g.gate.deadline),
         planned_at: row.planned_at,
         guidance: (!guidance.is_empty()).then(|| guidance.join("\n\n")),
+        cap: row.cap.map(|held| held.cap.as_str().to_owned()),
+        cap_day: row.cap.map(|held| held.day.to_string()),
+        muted: muted(reads, &row.unit)?,
     })
 }
 

@@ -21,13 +21,13 @@ use wloop_providers::DetailRef;
 use wloop_store::{GateFilter, IdTable, PostFilter, TurnFilter};
 
 use super::answer::{Failure, caller, guard, nowhere};
-use super::{Peer, Shared, live, openapi};
+use super::{Peer, Shared, live, openapi, stops};
 use crate::engine::Reply;
 use crate::input::{Caller, Input, Observation, Request, UnitName};
 use crate::refusal::{EngineError, Refusal, RefusalKind};
 use crate::{health, tool, view};
 
-type Answer<T> = Result<Json<T>, Failure>;
+pub(super) type Answer<T> = Result<Json<T>, Failure>;
 
 /// The shortest prefix of an id that is taken.
 const PREFIX: usize = 4;
@@ -46,8 +46,18 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::GATES.path, get(get_gates))
         .route(op::GATE.path, get(get_gate))
         .route(op::RETRY_GATE.path, post(retry_gate))
+        .route(op::SAW_GATE.path, post(stops::saw_gate))
         .route(op::RESOLVE_GATE.path, post(resolve_gate))
         .route(op::PLAN.path, get(get_plan).post(decide_plan))
+        .route(op::UNIT.path, get(stops::get_unit))
+        .route(op::PAUSE_UNIT.path, post(stops::pause_unit))
+        .route(op::RESUME_UNIT.path, post(stops::resume_unit))
+        .route(op::MUTE_UNIT.path, post(stops::mute_unit))
+        .route(op::UNMUTE_UNIT.path, post(stops::unmute_unit))
+        .route(op::PAUSE.path, post(stops::pause))
+        .route(op::RESUME.path, post(stops::resume))
+        .route(op::MUTE.path, post(stops::mute))
+        .route(op::UNMUTE.path, post(stops::unmute))
         .route(op::TURNS.path, get(get_turns).post(start_turn))
         .route(op::TURN.path, get(get_turn))
         .route(op::CANCEL_TURN.path, post(cancel_turn))
@@ -139,13 +149,13 @@ async fn get_gate(State(shared): State<Shared>, Path(text): Path<String>) -> Ans
     the_gate(&shared, gate)
 }
 
-fn the_gate(shared: &Shared, gate: GateId) -> Answer<api::Gate> {
+pub(super) fn the_gate(shared: &Shared, gate: GateId) -> Answer<api::Gate> {
     let found = shared.outside.hub.read(|reads| reads.gate(gate)?.map(|row| view::gate(reads, &row)).transpose())?;
     found.map(Json).ok_or_else(|| missing("gate", &gate.to_string()))
 }
 
 /// Hands a request of this caller in.
-async fn ask(shared: &Shared, caller: Caller, request: Request) -> Result<Reply, Failure> {
+pub(super) async fn ask(shared: &Shared, caller: Caller, request: Request) -> Result<Reply, Failure> {
     let reply = shared.outside.hub.ask(Input::Request { caller, request }).await;
     reply.map_err(|error| Failure::of(shared, error))
 }
@@ -463,7 +473,7 @@ async fn call_tool(
 }
 
 /// A body as JSON; an empty one is an empty object.
-fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
+pub(super) fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     // A list would be taken for an object's fields in their order.
     if !body.trim_ascii_start().starts_with(b"{") {
@@ -482,7 +492,7 @@ fn missing(what: &str, text: &str) -> Failure {
 }
 
 /// An id, or a prefix of at least four digits that only one object has.
-fn id<T: std::str::FromStr>(shared: &Shared, table: IdTable, what: &str, text: &str) -> Result<T, Failure> {
+pub(super) fn id<T: std::str::FromStr>(shared: &Shared, table: IdTable, what: &str, text: &str) -> Result<T, Failure> {
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
@@ -530,7 +540,7 @@ fn find_unit(shared: &Shared, text: &str) -> Result<Found, Failure> {
 }
 
 /// A unit that the daemon knows; any other is refused with nothing changed (CLI-18).
-fn known_unit(shared: &Shared, text: &str) -> Result<UnitRef, Failure> {
+pub(super) fn known_unit(shared: &Shared, text: &str) -> Result<UnitRef, Failure> {
     match find_unit(shared, text)? {
         Found::Known(unit) => Ok(unit),
         Found::Unknown(_) => Err(unknown_unit(text)),

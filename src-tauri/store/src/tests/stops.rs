@@ -69,7 +69,8 @@ fn only_the_persons_approval_of_a_trust_gate_is_trust() {
     home.write(|tx| {
         tx.insert_gate(&closed)?;
         tx.put_trust(&trust(Some(51)))
-    }).unwrap();
+    })
+    .unwrap();
     let stored = home.store.read().trust("a", "ACME/api").unwrap().unwrap();
     assert_eq!(stored, TrustRow { repo: "acme/api".into(), ..trust(Some(51)) });
     assert_eq!(home.store.read().trust("b", "acme/api").unwrap(), None);
@@ -92,7 +93,8 @@ fn no_agent_runs_where_it_is_not_trusted() {
     home.write(|tx| {
         tx.put_trust(&TrustRow { agent: turn.agent.clone(), ..trust(None) })?;
         tx.insert_turn(&turn)
-    }).unwrap();
+    })
+    .unwrap();
 }
 
 #[test]
@@ -107,7 +109,8 @@ fn an_agent_is_kept_from_a_repository_by_one_block_which_asks_on_an_open_trust_g
     home.write(|tx| {
         tx.lift_block(id(50), at(7))?;
         tx.insert_block(&block(51))
-    }).unwrap();
+    })
+    .unwrap();
     let read = home.store.read();
     assert_eq!(read.block_on("a", "Acme/Api").unwrap(), Some(block(51)));
     assert_eq!(read.blocks().unwrap(), [block(51)]);
