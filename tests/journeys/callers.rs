@@ -93,6 +93,11 @@ impl Scene {
             ("/api/plan".to_owned(), json!({ "unit": unit, "action": "guide", "guidance": "be kind" })),
             ("/api/plan".to_owned(), json!({ "unit": self.stage.unit(self.own), "action": "guide", "guidance": "be kind" })),
             ("/api/turns".to_owned(), json!({ "unit": unit, "intent": "review" })),
+            ("/api/pause".to_owned(), json!({})),
+            ("/api/resume".to_owned(), json!({})),
+            ("/api/mute".to_owned(), json!({})),
+            ("/api/unmute".to_owned(), json!({})),
+            (format!("/api/gates/{}/seen", self.own_gate), json!({})),
             (format!("/api/turns/{}/cancel", self.own_turn), json!({})),
             (format!("/api/turns/{}/cancel", self.other_turn), json!({})),
         ]
@@ -157,6 +162,12 @@ async fn an_agent_changes_nothing_by_the_command_line() {
         vec!["plan", "apply", &unit],
         vec!["plan", "dismiss", &unit],
         vec!["review", &unit],
+        vec!["pause", &unit],
+        vec!["resume", &unit],
+        vec!["mute", &unit],
+        vec!["pause"],
+        vec!["resume"],
+        vec!["gates", "seen", &own_gate],
         vec!["turn", "cancel", &own_turn],
         vec!["posts", "sent", &post],
         vec!["posts", "retry", &post],
@@ -185,7 +196,10 @@ async fn an_agent_changes_nothing_by_the_command_line() {
                 // Refused by the daemon, or before that by the command line because nobody sits at a terminal.
                 assert!(done.err.contains("unattended") || done.err.contains("no terminal"), "{what}");
                 // What releases nothing is never refused for the terminal: the daemon itself said no (RES-20).
-                if matches!(command.last(), Some(&"skip")) || ["dismiss", "cancel", "sent", "discard"].contains(&command[1]) {
+                if matches!(command.last(), Some(&"skip"))
+                    || ["pause", "resume", "mute"].contains(&command[0])
+                    || command.get(1).is_some_and(|word| ["dismiss", "cancel", "sent", "discard", "seen"].contains(word))
+                {
                     assert!(done.err.contains("unattended"), "{what}");
                 }
             }

@@ -9,4 +9,5 @@ mod callers;
 mod crashes;
 mod github_provider;
 mod rounds;
+mod stops;
 mod tidy;

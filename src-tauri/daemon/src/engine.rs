@@ -11,6 +11,7 @@ mod observe;
 mod plan;
 mod posts;
 mod release;
+mod repairs;
 mod requests;
 mod sends;
 #[cfg(test)]
@@ -146,6 +147,7 @@ impl Engine {
             cx.settle_lost_turns()?;
             cx.settle_started()?;
             cx.settle_blocks()?;
+            cx.end_left_tasks()?;
             cx.wake_released()?;
             cx.settle_lost_calls()?;
             cx.event(NewEvent { data: serde_json::json!({ "generation": cx.generation }), ..event(EventKind::DaemonStarted, "") })

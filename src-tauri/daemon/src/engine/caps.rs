@@ -1,6 +1,7 @@
 //! The daily cap: what it holds waits on a gate of its own that belongs to one local day, and runs by hand alone (WIN-27 to WIN-32,
 //! CONS-08 to CONS-13).
 
+use jiff::Timestamp;
 use serde_json::json;
 use wloop_core::cap::{Given, Limits, began, day, holding, reason};
 use wloop_core::consequence::Consequence;
@@ -118,6 +119,16 @@ impl Cx<'_> {
             self.end_task_of(&row, row.gate.status)?;
         }
         Ok(())
+    }
+
+    /// Why the unit's newest round is not known to have run, where a daemon stopped inside its start; `since` is when its newest turn
+    /// was written.
+    pub(super) fn lost_start(&self, unit: &UnitRef, since: Option<Timestamp>) -> Answer<Option<String>> {
+        let lost = self.tx.gates_with_consequence(Consequence::Unknown)?.into_iter().rfind(|row| {
+            let at = row.consequence.map(|(_, at)| at);
+            row.gate.unit.as_ref() == Some(unit) && since.is_none_or(|since| at.is_some_and(|at| at > since))
+        });
+        Ok(lost.map(|row| row.consequence_note))
     }
 
     /// What a gate released came to an error: only the person runs it again (CONS-12, C3, C6).

@@ -61,6 +61,7 @@ impl Cx<'_> {
             .max_by_key(|r| r.submitted_at);
         let by_round = |id: &str| sent.iter().any(|p| p.remote.as_ref().is_some_and(|r| r.node_id == id));
         let newest = self.tx.newest_turn(unit)?;
+        let lost = self.lost_start(unit, newest.as_ref().map(|turn| turn.created_at))?;
         let mut book = Book {
             open_turn: self.tx.open_turn(unit)?.map(|t| {
                 // A turn that is being started reads as sent (GH-FACT-23).
@@ -96,6 +97,8 @@ impl Cx<'_> {
                 .collect(),
             ..Book::default()
         };
+        // A start that cannot be told is no review (GH-FACT-29).
+        book.last_failure = book.last_failure.or(lost);
         book.paused = self.is_paused(unit)?;
         book.capped = self.is_capped(unit)?;
         for (key, how) in self.tx.handled(unit, "review")? {

@@ -57,6 +57,9 @@ CREATE INDEX turn_of_the_loop ON turn (sent_at) WHERE started_by = 'loop' AND bl
 -- The person looked after a consequence that failed or cannot be told.
 ALTER TABLE gate ADD COLUMN seen_at INTEGER;
 
+-- Tasks that were made for gates and have not ended: a start looks through them.
+CREATE INDEX task_of_gates ON task (created_at) WHERE gate_holder = 1 AND ended_at IS NULL;
+
 -- Which cap holds, or held, a round, and on which local day (YYYY-MM-DD).
 ALTER TABLE plan_item ADD COLUMN cap TEXT CHECK (cap IN ('per_day', 'per_pull_request', 'workflow'));
 ALTER TABLE plan_item ADD COLUMN cap_day TEXT

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use wloop_core::consequence::Consequence;
-use wloop_core::id::{GateId, UnitRef};
+use wloop_core::id::{GateId, TaskId, UnitRef};
 use wloop_core::stops::{BlockKind, HoldKind};
 
 use super::Reads;
@@ -91,6 +91,15 @@ impl Reads<'_> {
     /// Every block that is not lifted, the oldest first.
     pub fn blocks(&self) -> Result<Vec<BlockRow>, StoreError> {
         self.many("block", "SELECT * FROM block WHERE lifted_at IS NULL ORDER BY opened_at, gate", [], block)
+    }
+
+    /// The captured tasks that have not ended although none of their gates is open (GATE-58), the oldest first.
+    pub fn tasks_without_open_gate(&self) -> Result<Vec<TaskId>, StoreError> {
+        let sql = "SELECT id FROM task WHERE gate_holder = 1 AND ended_at IS NULL
+                   AND EXISTS (SELECT 1 FROM gate WHERE gate.task = task.id)
+                   AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.task = task.id AND gate.status = 'open')
+                   ORDER BY created_at, id";
+        self.many("task", sql, [], |row| row.parsed("id"))
     }
 
     /// The trust gates that the person approved and of which nothing was carried out yet.

@@ -319,6 +319,7 @@ fn what_is_done_with_is_not_walked_over() {
         ("rounds given", |r| r.rounds_given(at(1), None, None).map(drop)),
         ("rounds given on a unit", |r| r.rounds_given(at(1), Some(&unit(1)), Some("review")).map(drop)),
         ("holds on a unit", |r| r.holds_on(&unit(1)).map(drop)),
+        ("tasks without an open gate", |r| r.tasks_without_open_gate().map(drop)),
         ("trust", |r| r.trust("a", "acme/api").map(drop)),
         ("block", |r| r.block_on("a", "acme/api").map(drop)),
         ("trusts due", |r| r.trusts_due().map(drop)),

@@ -122,7 +122,7 @@ fn run_now_on_a_capped_round_is_marked_before_it_starts_and_runs_by_hand() {
 
 #[test]
 fn a_daemon_that_stops_inside_a_capped_rounds_start_never_runs_it_again() {
-    // K19, CONS-10, CONS-11, C7
+    // K19, CONS-10, CONS-11, C7, GH-FACT-29
     for again in [false, true] {
         let (mut rig, two, gate) = capped(ONE_A_DAY);
         let gate = gate.gate.id;
@@ -144,6 +144,9 @@ fn a_daemon_that_stops_inside_a_capped_rounds_start_never_runs_it_again() {
         assert!(rig.open_gates().iter().all(|gate| gate.gate.unit != Some(unit(&two))));
         let unseen = |rig: &Rig| rig.read().consequences_unseen(Consequence::Unknown).unwrap().len();
         assert_eq!(unseen(&rig), 1, "health names it");
+        let explain = Input::Request { caller: Caller::Person, request: Request::Explain(unit(&two)) };
+        let Reply::Because(because) = rig.take(explain) else { panic!("not explained") };
+        assert!(because[0].1.contains("is not known"), "never shown as reviewed: {because:?}");
         assert_eq!(refused(rig.ask(Request::RetryGate(gate))).kind, RefusalKind::Conflict);
         if again {
             rig.by_hand(&two, None).unwrap();

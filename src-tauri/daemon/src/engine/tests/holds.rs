@@ -75,6 +75,21 @@ fn a_pause_wins_over_the_window_that_is_about_to_end() {
 }
 
 #[test]
+fn guidance_for_a_gate_that_is_gone_is_kept_as_a_note_and_runs_nothing() {
+    // F10
+    let mut rig = Rig::new();
+    let detail = pull(1);
+    let gate = rig.planned(&detail);
+    pause(&mut rig, &detail);
+    rig.reopen();
+    let refusal = refused(rig.resolve(gate.gate.id, "guide", Some("be nicer")));
+    assert_eq!(refusal.kind, RefusalKind::Conflict);
+    assert!(refusal.detail.contains("superseded (paused)") && refusal.detail.contains("kept as a note"), "{}", refusal.detail);
+    assert_eq!(rig.read().guidance_offered(&unit(&detail)).unwrap().len(), 1);
+    assert!(rig.turns().is_empty() && rig.jobs().iter().all(|job| !matches!(job, Job::Release(_))));
+}
+
+#[test]
 fn a_pause_stops_no_turn_that_runs_and_nothing_that_the_person_asks_for() {
     // ROUND-28, WIN-13, ROUND-31
     let mut rig = Rig::new();

@@ -79,7 +79,7 @@ impl Life {
                 let runs = || match row.gate.kind {
                     GateKind::Plan => self.rig.item_of(row).state == ItemState::Released,
                     GateKind::Trust => self.rig.jobs().contains(&Job::Trust(row.gate.id)),
-                    _ => false,
+                    GateKind::Draft | GateKind::Question | GateKind::Post | GateKind::Proposal | GateKind::Step => false,
                 };
                 assert!(!due || runs(), "a consequence that nobody runs: {row:?}");
                 let held = self.rig.read().item_by_gate(row.gate.id).unwrap().is_some_and(|item| item.cap.is_some());
