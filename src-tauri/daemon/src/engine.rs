@@ -2,6 +2,9 @@
 //! committed with its event and everything that follows from it in one transaction. What is to be done outside is not kept in
 //! memory: [`Engine::jobs`] reads it from the rows.
 
+mod draft_repairs;
+mod draft_tools;
+mod drafts;
 mod gates;
 mod jobs;
 mod observe;
@@ -57,6 +60,8 @@ pub enum Reply {
     },
     /// A turn.
     Turn(TurnId),
+    /// A draft.
+    Draft(PostId),
     /// A post.
     Post(PostId),
     /// A tool's answer.
@@ -140,6 +145,7 @@ impl Engine {
             cx.settle_lost_turns()?;
             cx.wake_released()?;
             cx.settle_lost_calls()?;
+            cx.repair_drafts()?;
             cx.event(NewEvent { data: serde_json::json!({ "generation": cx.generation }), ..event(EventKind::DaemonStarted, "") })
         })?;
         Ok(engine)
@@ -254,6 +260,7 @@ impl Cx<'_> {
     }
 
     fn tick(&mut self) -> Answer<Reply> {
+        self.carry_out_drafts()?;
         for gate in self.tx.gates_due(self.now)? {
             if let Err(fault) = self.sheltered(|cx| cx.window_ends(gate))? {
                 // It waits for the person instead, and no other window waits for it.
