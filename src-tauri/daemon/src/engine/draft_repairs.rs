@@ -42,7 +42,7 @@ impl Cx<'_> {
             let gate = self.gate(post.gate)?;
             let task = match (row.task, gate.gate.task) {
                 (None, Some(task)) => {
-                    self.tx.set_draft_task(row.id, task)?;
+                    self.tx.set_draft_task(row.id, Some(task))?;
                     Some(task)
                 }
                 (task, _) => task,

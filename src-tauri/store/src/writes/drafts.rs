@@ -56,8 +56,8 @@ impl Writes<'_> {
     }
 
     /// Puts a draft on a task (GATE-30).
-    pub fn set_draft_task(&self, id: PostId, task: TaskId) -> Result<(), StoreError> {
-        self.set("draft", id, "UPDATE draft SET task = ?2 WHERE id = ?1", params![text(id), text(task)])
+    pub fn set_draft_task(&self, id: PostId, task: Option<TaskId>) -> Result<(), StoreError> {
+        self.set("draft", id, "UPDATE draft SET task = ?2 WHERE id = ?1", params![text(id), opt_str(task.as_ref())])
     }
 
     /// Declares an effect of a draft (E1).
