@@ -100,11 +100,13 @@ pub(crate) fn migrate(
     now: Timestamp,
     at: &dyn Fn(Step),
 ) -> Result<(), StoreError> {
+    // A ledger that is only being made has nothing to keep between its steps.
+    let fresh = version == 0;
     for migration in known {
         if migration.version <= version {
             continue;
         }
-        if version > 0 {
+        if !fresh {
             back_up(connection, path, &before(path, migration.version))?;
             at(Step::BackedUp(migration.version));
         }

@@ -187,8 +187,7 @@ fn an_approval_with_another_text_sends_that_text_under_a_gate_of_its_own() {
     for text in ["  ", &"x".repeat(65_600)] {
         assert_eq!(refused(rig.approve_as(gate, text)).kind, RefusalKind::Invalid);
     }
-    let other =
-        rig.ask(Request::Resolve { gate, intent: "discard".into(), text: None, draft_text: Some("Other".into()) });
+    let other = rig.ask(Request::Resolve { gate, intent: "discard".into(), text: None, draft_text: Some("Other".into()) });
     assert_eq!(refused(other).field, Some("draft_text"));
     assert_eq!((rig.post(draft).text.as_str(), rig.gate(gate).gate.status), ("Please fix it", GateStatus::Open));
 }
