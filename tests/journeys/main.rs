@@ -8,5 +8,6 @@ mod bad_input;
 mod callers;
 mod crashes;
 mod github_provider;
+mod outbox;
 mod rounds;
 mod tidy;

@@ -265,7 +265,7 @@ pub fn tools() -> Vec<Tool> {
                     "thread": { "type": "string", "minLength": 1, "description": "for shape `reply`: the thread's id, instead" },
                     "head": { "type": "string", "pattern": "^[0-9a-f]{40}([0-9a-f]{24})?$",
                         "description": "the commit you looked at" },
-                    "key": key.clone()
+                    "key": key
                 }
             })),
         },
