@@ -125,10 +125,10 @@ async fn propose_as_person(shared: &Shared, wanted: api::DraftRequest, delivery:
         task,
         key: wanted.key,
     };
-    match ask(shared, Caller::Person, Request::ProposeDraft(Box::new(new))).await? {
-        Reply::Draft(draft) => the_draft(shared, draft),
-        _ => Err(Failure::new(RefusalKind::Unavailable, "the draft could not be proposed; try again in a moment")),
-    }
+    let Reply::Draft(draft) = ask(shared, Caller::Person, Request::ProposeDraft(Box::new(new))).await? else {
+        return Err(Failure::new(RefusalKind::Unavailable, "the draft could not be proposed; try again in a moment"));
+    };
+    the_draft(shared, draft)
 }
 
 /// A session proposes as by its tool, in its open turn, with the tool's checks and limits.
@@ -163,10 +163,10 @@ fn checked_call(tool: &str, arguments: &Value) -> Result<wloop_agents::tools::To
 /// One call of a tool for a session that came by another route.
 async fn call(shared: &Shared, session: SessionId, tool: &str, arguments: Value) -> Result<Value, Failure> {
     let call = checked_call(tool, &arguments)?;
-    match ask(shared, Caller::Session(session), Request::Tool { session, call, arguments }).await? {
-        Reply::Tool(answer) => Ok(answer),
-        _ => Err(Failure::new(RefusalKind::Unavailable, "the call came to nothing; call again")),
-    }
+    let Reply::Tool(answer) = ask(shared, Caller::Session(session), Request::Tool { session, call, arguments }).await? else {
+        return Err(Failure::new(RefusalKind::Unavailable, "the call came to nothing; call again"));
+    };
+    Ok(answer)
 }
 
 pub(super) async fn edit_draft(

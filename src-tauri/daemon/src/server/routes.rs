@@ -180,10 +180,8 @@ async fn resolve_gate(
     let gate = id::<GateId>(&shared, IdTable::Gate, "gate", &text)?;
     let request = Request::Resolve { gate, intent, text: resolve.text, draft_text: resolve.draft_text };
     // Another text of a draft has a gate of its own, and that is the one that was resolved (DRAFT-27).
-    let gate = match ask(&shared, caller, request).await? {
-        Reply::Gate(resolved) => resolved,
-        _ => gate,
-    };
+    let reply = ask(&shared, caller, request).await?;
+    let gate = if let Reply::Gate(resolved) = reply { resolved } else { gate };
     the_gate(&shared, gate)
 }
 
