@@ -16,6 +16,8 @@ pub enum Callers {
     Anyone,
     /// The person and driven sessions.
     Person,
+    /// The person; a session as itself, for what is its own.
+    SessionToo,
     /// The session that the route names, and nobody else.
     ThatSession,
 }
@@ -81,6 +83,13 @@ operations! {
     TURN = Get "/api/turns/{id}" Anyone "" -> "TurnDetail", "One turn with its record and transcript.";
     START_TURN = Post "/api/turns" Person "TurnRequest" -> "PlanAnswer", "A round by hand; it does not wait: the gate that was written for it, already approved.";
     CANCEL_TURN = Post "/api/turns/{id}/cancel" Person "" -> "Turn", "Stops a turn that runs.";
+    OUTBOX = Get "/api/outbox" Anyone "" -> "[DraftGroup]", "The drafts that want something of the person, grouped by why they were drafted.";
+    DRAFTS = Get "/api/drafts" Anyone "" -> "[Draft]", "The Outbox's drafts, newest first; `task` gives a task's held and failed ones, `state` all in a state.";
+    PROPOSE_DRAFT = Post "/api/drafts" SessionToo "DraftRequest" -> "Draft", "Proposes a draft; it is held until its gate is approved.";
+    DRAFT = Get "/api/drafts/{id}" Anyone "" -> "Draft", "One draft, whole.";
+    EDIT_DRAFT = Post "/api/drafts/{id}/edit" Person "DraftEdit" -> "Draft", "Gives a held draft another text, under a new gate that waits.";
+    DISCARD_DRAFT = Post "/api/drafts/{id}/discard" SessionToo "Discard" -> "Draft", "Discards a draft: a held one through its gate, an approved one only with a reason; a session withdraws its own held one.";
+    RETRY_DRAFT = Post "/api/drafts/{id}/retry" Person "" -> "Draft", "Sends a failed draft again; a doubtful one is looked up first.";
     POSTS = Get "/api/posts" Anyone "" -> "[Post]", "What went out, goes out or cannot be told; `state` and `unit` narrow.";
     POST_SENT = Post "/api/posts/{id}/sent" Person "" -> "Post", "The person says that a doubtful post was sent.";
     POST_RETRY = Post "/api/posts/{id}/retry" Person "" -> "Post", "Sends a failed post again; a doubtful one is looked up first.";

@@ -8,6 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use stops::{HeldUnit, Holds, PauseRequest, Skipped, Trust, UnitDetail};
+mod drafts;
+
+pub use drafts::{Draft, DraftEdit, DraftEffect, DraftGroup, DraftRequest, DraftRevision};
 
 /// `GET /healthz`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -188,8 +191,14 @@ pub struct Gate {
     pub closed: Option<Closing>,
     /// What became of what it released.
     pub consequence: Option<Consequence>,
-    /// The complete post that a `post` gate holds (AMB-11).
+    /// The complete post that a `post` gate holds (AMB-11), or that a `draft` gate asks, or asked, about.
     pub post: Option<Post>,
+    /// The delivery state of a draft gate's draft; empty on every other gate (GATE-06).
+    #[serde(default)]
+    pub delivery: String,
+    /// The draft of a draft gate.
+    #[serde(default)]
+    pub draft: Option<String>,
     /// The turn that stopped here, where there is one.
     pub turn: Option<String>,
     /// What a `trust` gate is about (GATE-51).
@@ -420,6 +429,9 @@ pub struct Post {
     pub comments: Vec<InlineComment>,
     /// Whom it mentions (GH-PUB-15).
     pub mentions: Vec<String>,
+    /// Whether it is a draft of the Outbox.
+    #[serde(default)]
+    pub draft: bool,
     /// The commit it was written for.
     pub head: String,
     /// The turn it belongs to.

@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Turns(TurnsArguments),
     /// Act on one round
     Turn(TurnArguments),
+    /// List, show, write and answer drafts: nothing of them goes out before you approve it
+    Outbox(OutboxArguments),
     /// List what went out, and settle what failed or cannot be told
     Posts(PostsArguments),
     /// Print the record of what happened
@@ -241,6 +243,80 @@ pub(crate) enum TurnCommand {
     /// Stop a turn that runs
     Cancel {
         /// The turn's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
+}
+
+/// `wloop outbox`.
+#[derive(Debug, Args)]
+pub(crate) struct OutboxArguments {
+    /// What to do; lists them when left out.
+    #[command(subcommand)]
+    pub(crate) command: Option<OutboxCommand>,
+}
+
+/// What can be done with drafts.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OutboxCommand {
+    /// Show one draft whole, with everyone it mentions
+    Show {
+        /// The draft's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
+    /// Write a draft of your own; it is held until you approve it
+    New {
+        /// The pull request: its address, `owner/repo#n` or `github:<key>`
+        unit: String,
+        /// The text, in Markdown; `-` reads standard input
+        #[arg(required_unless_present = "react")]
+        markdown: Option<String>,
+        /// A reaction instead, on a Slack message
+        #[arg(long, value_name = "E", conflicts_with = "markdown")]
+        react: Option<String>,
+        /// Approve it at once
+        #[arg(long)]
+        send: bool,
+        /// Show a reply in a Slack thread in its conversation too
+        #[arg(long)]
+        broadcast: bool,
+        /// Why, as a label such as `nudge`
+        #[arg(long, value_name = "P")]
+        purpose: Option<String>,
+    },
+    /// Show a draft whole and send it once you say yes
+    Approve {
+        /// The draft's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+        /// The gate that was shown; needed where no terminal can ask
+        #[arg(long, value_name = "G", value_parser = id)]
+        gate: Option<String>,
+    },
+    /// Give a held draft another text; it is asked about anew
+    Edit {
+        /// The draft's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+        /// The text, in Markdown; `-` reads standard input
+        markdown: String,
+        /// The gate that was shown; another one by now refuses the edit
+        #[arg(long, value_name = "G", value_parser = id)]
+        gate: Option<String>,
+    },
+    /// Drop a draft; one that you approved already needs a reason
+    Discard {
+        /// The draft's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+        /// Why
+        #[arg(long, value_name = "R")]
+        reason: Option<String>,
+    },
+    /// Send a failed draft again; one of which nobody could tell is looked up first
+    Retry {
+        /// The draft's id, or at least its first four characters
         #[arg(value_parser = id)]
         id: String,
     },

@@ -7,6 +7,7 @@ pub(crate) mod follow;
 pub(crate) mod gates;
 pub(crate) mod holds;
 pub(crate) mod inbox;
+pub(crate) mod outbox;
 pub(crate) mod plan;
 pub(crate) mod posts;
 pub(crate) mod status;

@@ -71,6 +71,7 @@ fn run(context: &Context, command: Command) -> Result<ExitCode, Failure> {
         Command::Review(arguments) => context.run(commands::turns::review(context, &arguments))?,
         Command::Turns(arguments) => context.run(commands::turns::run(context, &arguments))?,
         Command::Turn(arguments) => context.run(commands::turns::act(context, &arguments))?,
+        Command::Outbox(arguments) => context.run(commands::outbox::run(context, &arguments))?,
         Command::Posts(arguments) => context.run(commands::posts::run(context, &arguments))?,
         Command::Events(arguments) => context.run(commands::events::run(context, &arguments))?,
     }

@@ -50,6 +50,12 @@ kinds! {
     PostFailed = "post_failed" Done, "A post was not made.";
     PostDoubtful = "post_doubtful" Done, "It cannot be told whether a post was made.";
     PostSettled = "post_settled" Decided, "The person settled a failed or doubtful post.";
+    DraftProposed = "draft_proposed" Done, "A draft was proposed.";
+    DraftEdited = "draft_edited" Done, "The person edited a draft.";
+    DraftSent = "draft_sent" Posted, "A draft reached the provider.";
+    DraftFailed = "draft_failed" Done, "A draft was not sent, or it cannot be told.";
+    DraftDropped = "draft_dropped" Done, "A draft was refused, withdrawn or discarded.";
+    Nudged = "nudged" Posted, "Somebody was reminded in the person's name.";
     ConsequenceRan = "consequence_ran" Inner, "What a gate released was carried out.";
     ConsequenceFailed = "consequence_failed" Done, "What a gate released failed.";
     ConsequenceUnknown = "consequence_unknown" Done, "The daemon stopped inside what a gate released.";

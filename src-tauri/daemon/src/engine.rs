@@ -4,6 +4,9 @@
 
 mod blocks;
 mod caps;
+mod draft_repairs;
+mod draft_tools;
+mod drafts;
 mod gates;
 mod holds;
 mod jobs;
@@ -63,6 +66,8 @@ pub enum Reply {
     Because(Vec<(String, String)>),
     /// A turn.
     Turn(TurnId),
+    /// A draft.
+    Draft(PostId),
     /// A post.
     Post(PostId),
     /// A tool's answer.
@@ -150,6 +155,7 @@ impl Engine {
             cx.end_left_tasks()?;
             cx.wake_released()?;
             cx.settle_lost_calls()?;
+            cx.repair_drafts()?;
             cx.event(NewEvent { data: serde_json::json!({ "generation": cx.generation }), ..event(EventKind::DaemonStarted, "") })
         })?;
         Ok(engine)
@@ -265,6 +271,7 @@ impl Cx<'_> {
 
     fn tick(&mut self) -> Answer<Reply> {
         self.end_holds()?;
+        self.carry_out_drafts()?;
         for gate in self.tx.gates_due(self.now)? {
             if let Err(fault) = self.sheltered(|cx| cx.window_ends(gate))? {
                 // It waits for the person instead, and no other window waits for it.

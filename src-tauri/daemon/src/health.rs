@@ -81,8 +81,8 @@ pub(crate) fn status(outside: &Outside) -> Result<api::Status, StoreError> {
             muted_rounds: muted,
             holds,
             open_gates: view::open_gates(&reads.open_gates_by_kind()?),
-            drafts_held: 0,
-            drafts_failed: 0,
+            drafts_held: counts.drafts_held,
+            drafts_failed: counts.drafts_failed,
             posts_failed: counts.posts_failed,
             running_turns: counts.running_turns,
             draining: outside.draining.is_cancelled(),
@@ -107,6 +107,14 @@ fn warnings(reads: &wloop_store::Reads<'_>) -> Result<Vec<String>, StoreError> {
         let (short, on) = named(reads, &gate)?;
         let why = gate.consequence_note;
         found.push(format!("gate `{short}`{on}: what it released failed: {why}; `wloop gates retry {short}` tries again"));
+    }
+    let failed = reads.status_counts()?.drafts_failed;
+    if failed > 0 {
+        found.push(format!("{failed} drafts failed or cannot be told; `wloop outbox` shows them"));
+    }
+    let stuck = reads.stuck_drafts()?.len();
+    if stuck > 0 {
+        found.push(format!("{stuck} drafts are decided and were neither queued nor dropped; a new start carries them out"));
     }
     let failed = reads.posts_failed_of_rounds()?;
     if failed > 0 {

@@ -4,8 +4,9 @@
 use jiff::Timestamp;
 use serde_json::Value;
 use wloop_agents::tools::ToolCall;
+use wloop_core::draft::Delivery;
 use wloop_core::github::{Detail, Inventory, LookUp, ReadFault, RepoName, SendOutcome};
-use wloop_core::id::{GateId, ItemId, PostId, SessionId, TurnId, UnitRef};
+use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
 use wloop_core::stops::{BlockKind, HoldKind};
 use wloop_store::rows::ProcessRow;
 
@@ -108,6 +109,26 @@ pub enum Request {
     Explain(UnitRef),
     /// Stop a running turn.
     CancelTurn(TurnId),
+    /// Propose a draft of the person's own.
+    ProposeDraft(Box<NewDraft>),
+    /// Give a held draft another text.
+    EditDraft {
+        /// Which.
+        draft: PostId,
+        /// The text.
+        text: String,
+        /// The gate that the person looked at; another one by now refuses the edit.
+        gate: Option<GateId>,
+    },
+    /// Discard a draft: a held one through its gate, an approved one only with a reason.
+    DiscardDraft {
+        /// Which.
+        draft: PostId,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Send a failed draft again.
+    RetryDraft(PostId),
     /// The person says that a doubtful post was sent.
     PostSent(PostId),
     /// Send a failed post again.
@@ -128,6 +149,27 @@ pub enum Request {
         /// The arguments as they came, for telling calls apart.
         arguments: Value,
     },
+}
+
+/// A draft to be proposed (DRAFT-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewDraft {
+    /// Where it goes.
+    pub unit: UnitRef,
+    /// Its text.
+    pub text: String,
+    /// Why it is proposed: a label, or empty.
+    pub purpose: String,
+    /// The delivery that is asked for.
+    pub delivery: Delivery,
+    /// Whether it is asked to be broadcast; a comment is in no thread and ignores it (DRAFT-32).
+    pub broadcast: bool,
+    /// What sending it applies.
+    pub effects: Vec<String>,
+    /// The task it belongs to, where one is named.
+    pub task: Option<TaskId>,
+    /// The caller's own name for it: the same once more is the same draft (API-10).
+    pub key: Option<String>,
 }
 
 /// What a provider showed.

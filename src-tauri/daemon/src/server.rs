@@ -1,6 +1,7 @@
 //! The API on the Unix socket: each route a thin shell around a read of the ledger or an input to the engine.
 
 mod answer;
+mod drafts;
 mod live;
 mod openapi;
 mod routes;

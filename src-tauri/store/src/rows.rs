@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use serde_json::Value;
 use wloop_core::cap::Cap;
 use wloop_core::consequence::Consequence;
+use wloop_core::draft::{Delivery, Proposer};
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, Gate, GateStatus};
 use wloop_core::github::{Account, Detail, RemotePost, Shape, Summary};
@@ -358,6 +359,50 @@ pub struct PostRow {
     pub created_at: Timestamp,
     /// When it last changed.
     pub changed_at: Timestamp,
+}
+
+/// A draft: what there is to know of it beside its post, whose id it shares (DRAFT-02, DRAFT-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftRow {
+    /// Its id: that of its post.
+    pub id: PostId,
+    /// Why it was proposed; empty where its proposer did not say.
+    pub purpose: String,
+    /// How it is delivered.
+    pub delivery: Delivery,
+    /// Whether a broadcast is asked for (DRAFT-31).
+    pub broadcast: bool,
+    /// Its task.
+    pub task: Option<TaskId>,
+    /// Who proposed it.
+    pub proposer: Proposer,
+    /// The session that proposed it (RES-12).
+    pub session: Option<SessionId>,
+    /// The turn that proposed it (AGENT-09).
+    pub turn: Option<TurnId>,
+    /// The person's own name for the proposal.
+    pub key: Option<String>,
+    /// Why it was dropped.
+    pub reason: String,
+    /// When the person last edited it.
+    pub edited_at: Option<Timestamp>,
+}
+
+/// A text of a draft with the gate that asked about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevisionRow {
+    /// The draft.
+    pub draft: PostId,
+    /// Its number, from 1.
+    pub n: u32,
+    /// The gate.
+    pub gate: GateId,
+    /// The text.
+    pub text: String,
+    /// Whom it mentions.
+    pub mentions: Vec<String>,
+    /// When it was written.
+    pub at: Timestamp,
 }
 
 /// One try of a post.

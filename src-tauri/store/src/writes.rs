@@ -10,6 +10,7 @@ use crate::convert::ms;
 use crate::error::StoreError;
 use crate::reads::Reads;
 
+mod drafts;
 mod events;
 mod gates;
 mod plan;

@@ -44,6 +44,11 @@ const TITLE_LIMIT: usize = 300;
 impl Cx<'_> {
     /// Opens a gate of that kind on the unit's task, or writes it already closed where the policy says so (G1, G2, G19).
     pub(super) fn open_gate(&mut self, new: NewGate<'_>) -> Answer<GateRow> {
+        self.open_gate_on(new, None)
+    }
+
+    /// The same on a task that is named, which is open and wins over every other (GATE-28).
+    pub(super) fn open_gate_on(&mut self, new: NewGate<'_>, named: Option<TaskId>) -> Answer<GateRow> {
         let entry = self.rules.profile.first_gate(new.kind);
         let words = if new.words.trim().is_empty() { entry.label.clone() } else { new.words };
         let now = self.now;
@@ -69,7 +74,10 @@ impl Cx<'_> {
                 (deadline, closing, format!("{mode} by {by}"), decision.explanation())
             }
         };
-        let task = self.task_for(new.unit, &words, closing.is_some())?;
+        let task = match named {
+            Some(task) => Some(task),
+            None => self.task_for(new.kind, new.unit, &words, closing.is_some())?,
+        };
         let mut gate = Gate {
             id: GateId::draw(self.ids),
             kind: new.kind,
@@ -140,7 +148,7 @@ impl Cx<'_> {
 
     /// The task a gate of that unit stands on (GATE-28): the oldest open task that holds the unit, else a new captured one. A gate
     /// that is written already closed captures none of its own.
-    fn task_for(&mut self, unit: &UnitRef, words: &str, closed: bool) -> Answer<Option<TaskId>> {
+    fn task_for(&mut self, kind: GateKind, unit: &UnitRef, words: &str, closed: bool) -> Answer<Option<TaskId>> {
         if let Some(task) = self.tx.open_task_of(unit)? {
             return Ok(Some(task.id));
         }
@@ -156,7 +164,7 @@ impl Cx<'_> {
         let row = TaskRow {
             id,
             origin: "loop".to_owned(),
-            kind: "capture".to_owned(),
+            kind: if kind == GateKind::Draft { "draft" } else { "capture" }.to_owned(),
             title: if title.trim().is_empty() { "decide".to_owned() } else { title },
             category: "inbox".to_owned(),
             gate_holder: true,
@@ -195,6 +203,7 @@ impl Cx<'_> {
 
     /// Closes a gate by an intent and writes what follows from it in the ledger; what follows outside becomes due.
     pub(super) fn resolve(&mut self, row: &GateRow, intent: &str, text: Option<&str>, actor: &Actor) -> Answer<GateRow> {
+        self.may_resolve(row, actor)?;
         let event = GateEvent::Resolve { intent, text, actor };
         let gate = row.gate.close(&event, self.now).map_err(|refusal| self.explain(row, &refusal))?;
         self.tx.close_gate(row.gate.id, &gate)?;
@@ -204,10 +213,22 @@ impl Cx<'_> {
             GateKind::Plan => self.plan_gate_closed(&row)?,
             GateKind::Post => self.post_gate_closed(&row)?,
             GateKind::Trust => self.trust_gate_closed(&row)?,
+            GateKind::Draft => self.draft_gate_closed(&row)?,
             // Nothing opens one of these yet; a resolution of one would stay due and visible.
-            GateKind::Draft | GateKind::Question | GateKind::Proposal | GateKind::Step => {}
+            GateKind::Question | GateKind::Proposal | GateKind::Step => {}
         }
         Ok(row)
+    }
+
+    /// Refuses the session whose turn proposed the draft of a gate, also where the person acts through it (RES-12, API-04).
+    fn may_resolve(&self, row: &GateRow, actor: &Actor) -> Answer<()> {
+        let (GateKind::Draft, Actor::Person { via: Some(via) }) = (row.gate.kind, actor) else { return Ok(()) };
+        let proposed_by = self.draft_of_gate(row.gate.id)?.and_then(|(draft, _)| draft.session);
+        if wloop_core::draft::may_resolve(proposed_by, Some(*via)) {
+            return Ok(());
+        }
+        let words = "the session that proposed a draft does not resolve its gate; the person does, elsewhere";
+        Err(Refusal::new(RefusalKind::Forbidden, words).about(row.gate.id).into())
     }
 
     /// The words for a gate that did not close.

@@ -10,6 +10,7 @@ use wloop_core::post::PostState;
 use wloop_store::PostFilter;
 use wloop_store::rows::{GateRow, NewEvent};
 
+use super::drafts::By;
 use super::{Cx, Reply, event};
 use crate::input::{Caller, Request, UnitName};
 use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
@@ -57,6 +58,10 @@ impl Cx<'_> {
             Request::Unhold { unit, kind } => self.unhold(unit.as_ref(), kind),
             Request::SeeConsequence(gate) => self.look_after(gate),
             Request::CancelTurn(turn) => self.cancel_turn(turn),
+            Request::ProposeDraft(new) => self.propose_draft(&new, By::Person).map(Reply::Draft),
+            Request::EditDraft { draft, text, gate } => self.edit_draft(draft, &text, gate).map(|_| Reply::Draft(draft)),
+            Request::DiscardDraft { draft, reason } => self.discard_draft(draft, reason.as_deref()).map(|()| Reply::Draft(draft)),
+            Request::RetryDraft(draft) => self.retry_draft(draft).map(|()| Reply::Draft(draft)),
             Request::PostSent(post) => self.post_was_sent(post).map(|()| Reply::Post(post)),
             Request::PostRetry(post) => self.retry_post(post).map(|()| Reply::Post(post)),
             Request::PostDiscard { post, reason } => self.discard_post(post, reason.as_deref()).map(|()| Reply::Post(post)),
@@ -68,9 +73,14 @@ impl Cx<'_> {
     fn resolve_gate(&mut self, id: GateId, intent: &str, text: Option<&str>, draft_text: Option<&str>) -> Outcome {
         check_guidance(text)?;
         let row = self.gate(id)?;
-        if draft_text.is_some() && (row.gate.kind != GateKind::Post || intent != "publish") {
+        let goes_out = match row.gate.kind {
+            GateKind::Post => intent == "publish",
+            GateKind::Draft => row.gate.intent(intent).is_some_and(|known| known.status == GateStatus::Approved),
+            GateKind::Plan | GateKind::Question | GateKind::Proposal | GateKind::Trust | GateKind::Step => false,
+        };
+        if draft_text.is_some() && !goes_out {
             let words = format!(
-                "`draft_text` goes with `publish` of a post gate, not with `{intent}` of a {} gate",
+                "`draft_text` goes with `publish` of a post gate or the approval of a draft gate, not with `{intent}` of a {} gate",
                 row.gate.kind.as_str()
             );
             return Err(Refusal::new(RefusalKind::Invalid, words).about(id).field("draft_text").into());
@@ -79,11 +89,17 @@ impl Cx<'_> {
             let refused = self.resolve(&row, intent, text, &Actor::PERSON).map(|_| Reply::Gate(id));
             return self.keep_late_guidance(&row, intent, text, refused);
         }
-        if let Some(text) = draft_text {
-            self.reword(&row, text)?;
-        }
+        let row = match draft_text {
+            Some(text) if row.gate.kind == GateKind::Draft => self.reword_draft(&row, text)?,
+            Some(text) => {
+                self.reword(&row, text)?;
+                row
+            }
+            None => row,
+        };
         self.resolve(&row, intent, text, &Actor::PERSON)?;
-        Ok(Ok(Reply::Gate(id)))
+        // Another text has a gate of its own.
+        Ok(Ok(Reply::Gate(row.gate.id)))
     }
 
     /// A Guide text for a gate that is closed is kept on its unit, offered and never handed over unasked (F10).
@@ -96,7 +112,7 @@ impl Cx<'_> {
             &row.gate.unit,
             text.filter(|t| !t.trim().is_empty()),
         ) else {
-            return Err(self.already(row));
+            return Err(self.asked_anew(row)?);
         };
         let guides = row.gate.kind == GateKind::Plan && row.gate.intent(intent).is_some_and(|i| i.text.is_some());
         // The same words again, after an answer that was lost, are kept once.
@@ -112,12 +128,6 @@ impl Cx<'_> {
             refusal.detail.push_str("; your text is kept as a note on the pull request and was given to nobody");
         }
         Ok(Err(refusal.into()))
-    }
-
-    fn already(&self, row: &GateRow) -> EngineError {
-        let words =
-            format!("gate `{}` is already resolved: {}", &row.gate.id.to_string()[..6], super::gates::how_it_ended(&row.gate));
-        Refusal::new(RefusalKind::Conflict, words).about(row.gate.id).into()
     }
 
     fn retry_gate(&mut self, id: GateId) -> Answer<Reply> {

@@ -21,7 +21,7 @@ use wloop_providers::DetailRef;
 use wloop_store::{GateFilter, IdTable, PostFilter, TurnFilter};
 
 use super::answer::{Failure, caller, guard, nowhere};
-use super::{Peer, Shared, live, openapi, stops};
+use super::{Peer, Shared, drafts, live, openapi, stops};
 use crate::engine::Reply;
 use crate::input::{Caller, Input, Observation, Request, UnitName};
 use crate::refusal::{EngineError, Refusal, RefusalKind};
@@ -61,6 +61,12 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::TURNS.path, get(get_turns).post(start_turn))
         .route(op::TURN.path, get(get_turn))
         .route(op::CANCEL_TURN.path, post(cancel_turn))
+        .route(op::OUTBOX.path, get(drafts::get_outbox))
+        .route(op::DRAFTS.path, get(drafts::get_drafts).post(drafts::propose_draft))
+        .route(op::DRAFT.path, get(drafts::get_draft))
+        .route(op::EDIT_DRAFT.path, post(drafts::edit_draft))
+        .route(op::DISCARD_DRAFT.path, post(drafts::discard_draft))
+        .route(op::RETRY_DRAFT.path, post(drafts::retry_draft))
         .route(op::POSTS.path, get(get_posts))
         .route(op::POST_SENT.path, post(post_sent))
         .route(op::POST_RETRY.path, post(post_retry))
@@ -84,22 +90,22 @@ async fn get_status(State(shared): State<Shared>) -> Answer<api::Status> {
 
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Narrow {
+pub(super) struct Narrow {
     status: Option<String>,
     kind: Option<String>,
     unit: Option<String>,
-    task: Option<String>,
-    state: Option<String>,
+    pub(super) task: Option<String>,
+    pub(super) state: Option<String>,
     since: Option<i64>,
     limit: Option<usize>,
 }
 
 impl Narrow {
-    fn unit(&self, shared: &Shared) -> Result<Option<UnitRef>, Failure> {
+    pub(super) fn unit(&self, shared: &Shared) -> Result<Option<UnitRef>, Failure> {
         self.unit.as_deref().map(|text| known_unit(shared, text)).transpose()
     }
 
-    fn word<T>(text: Option<&String>, field: &str, known: &[(T, &'static str)]) -> Result<Option<T>, Failure>
+    pub(super) fn word<T>(text: Option<&String>, field: &str, known: &[(T, &'static str)]) -> Result<Option<T>, Failure>
     where
         T: Copy,
     {
@@ -113,19 +119,19 @@ impl Narrow {
         }
     }
 
-    fn limit(&self) -> usize {
+    pub(super) fn limit(&self) -> usize {
         self.limit.unwrap_or(ROWS).min(ROWS)
     }
 }
 
-fn narrow(query: Result<Query<Narrow>, axum::extract::rejection::QueryRejection>) -> Result<Narrow, Failure> {
+pub(super) fn narrow(query: Result<Query<Narrow>, axum::extract::rejection::QueryRejection>) -> Result<Narrow, Failure> {
     match query {
         Ok(Query(narrow)) => Ok(narrow),
         Err(fault) => Err(Failure::new(RefusalKind::Invalid, format!("the query is not right: {}", fault.body_text()))),
     }
 }
 
-type Queried = Result<Query<Narrow>, axum::extract::rejection::QueryRejection>;
+pub(super) type Queried = Result<Query<Narrow>, axum::extract::rejection::QueryRejection>;
 
 async fn get_gates(State(shared): State<Shared>, query: Queried) -> Answer<Vec<api::Gate>> {
     let narrow = narrow(query)?;
@@ -183,7 +189,9 @@ async fn resolve_gate(
     let resolve: api::Resolve = parse(&body)?;
     let gate = id::<GateId>(&shared, IdTable::Gate, "gate", &text)?;
     let request = Request::Resolve { gate, intent, text: resolve.text, draft_text: resolve.draft_text };
-    ask(&shared, caller, request).await?;
+    // Another text of a draft has a gate of its own, and that is the one that was resolved (DRAFT-27).
+    let reply = ask(&shared, caller, request).await?;
+    let gate = if let Reply::Gate(resolved) = reply { resolved } else { gate };
     the_gate(&shared, gate)
 }
 
@@ -276,10 +284,7 @@ async fn start_turn(
     }
     try_again(&shared).await?;
     know_viewer(&shared).await?;
-    let unit = match find_unit(&shared, &wanted.unit)? {
-        Found::Known(unit) => unit,
-        Found::Unknown(which) => read_unit(&shared, which, &wanted.unit).await?,
-    };
+    let unit = read_named(&shared, &wanted.unit).await?;
     let request = |unit| Request::StartTurn {
         unit,
         intent: wanted.intent.clone(),
@@ -300,8 +305,20 @@ async fn start_turn(
     Ok(Json(api::PlanAnswer { gates: vec![the_gate(&shared, gate)?.0], guidance_kept: false }))
 }
 
+/// A unit that the person names: one that is not known is read and handed in first.
+pub(super) async fn read_named(shared: &Shared, text: &str) -> Result<UnitRef, Failure> {
+    match find_unit(shared, text)? {
+        Found::Known(unit) => Ok(unit),
+        Found::Unknown(which) => {
+            try_again(shared).await?;
+            know_viewer(shared).await?;
+            read_unit(shared, which, text).await
+        }
+    }
+}
+
 /// A person who asks for something outside also asks for another try of a token that was refused (GH-SYNC-43).
-async fn try_again(shared: &Shared) -> Result<(), Failure> {
+pub(super) async fn try_again(shared: &Shared) -> Result<(), Failure> {
     let signed_out = shared.outside.hub.read(|reads| reads.provider("github"))?.is_some_and(|row| row.signed_out);
     if let (true, Some(provider)) = (signed_out, &shared.outside.provider) {
         provider.try_again();
@@ -487,8 +504,9 @@ pub(super) fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
     })
 }
 
-fn missing(what: &str, text: &str) -> Failure {
-    Failure::new(RefusalKind::NotFound, format!("there is no {what} `{text}`; `wloop {what}s` lists them"))
+pub(super) fn missing(what: &str, text: &str) -> Failure {
+    let list = if what == "draft" { "outbox".to_owned() } else { format!("{what}s") };
+    Failure::new(RefusalKind::NotFound, format!("there is no {what} `{text}`; `wloop {list}` lists them"))
 }
 
 /// An id, or a prefix of at least four digits that only one object has.

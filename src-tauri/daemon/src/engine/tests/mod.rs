@@ -3,6 +3,7 @@
 
 mod caps;
 mod crashes;
+mod drafts;
 mod gates;
 mod holds;
 mod ledger;
