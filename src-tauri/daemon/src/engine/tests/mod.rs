@@ -94,6 +94,11 @@ pub(super) fn pull(n: u64) -> Detail {
         reviews: vec![],
         threads: vec![],
         comments: vec![],
+        checks: vec![],
+        last_requested_at: None,
+        head_forced_at: None,
+        maintainer_can_modify: false,
+        can_push: true,
         read_at: start(),
         skew_ms: 0,
     }

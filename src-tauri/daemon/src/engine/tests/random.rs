@@ -51,6 +51,7 @@ impl Life {
             body: "hm".into(),
             created_at: start(),
             url: String::new(),
+            review: String::new(),
         };
         let thread =
             Thread { id: "T_1".into(), resolved: false, outdated: false, path: "a".into(), line: None, comments: vec![comment] };
