@@ -25,8 +25,8 @@ pub use stream::{Events, PATIENCE};
 use crate::operation::{self, Method, Operation};
 use crate::problem::Problem;
 use crate::types::{
-    Discard, Event, Gate, Health, PlanAnswer, PlanItem, PlanRequest, Post, Resolve, Status, ToolAnswer, Turn, TurnDetail,
-    TurnRequest,
+    Discard, Event, Fact, Gate, Health, PlanAnswer, PlanItem, PlanRequest, Post, Resolve, Status, ToolAnswer, Turn, TurnDetail,
+    TurnRequest, UnitDetail,
 };
 
 /// What a call may take when nothing else is said. Publishing looks a doubtful post up for up to half a minute, so it is above that.
@@ -78,6 +78,12 @@ pub struct UnitFilter {
     pub state: Option<String>,
     /// Of this unit, in any spelling that the command line takes.
     pub unit: Option<String>,
+}
+
+/// A unit's provider and key in a path; what is no `provider:key` is a name that the daemon looks up.
+fn path_of(unit: &str) -> (&str, &str) {
+    let named = unit.contains('#') || unit.contains("://");
+    unit.split_once(':').filter(|_| !named).unwrap_or(("github", unit))
 }
 
 /// A client for the daemon behind one socket.
@@ -172,6 +178,24 @@ impl Client {
     /// See [`ClientError`].
     pub async fn decide_plan(&self, body: &PlanRequest) -> Result<PlanAnswer, ClientError> {
         self.write(&operation::DECIDE_PLAN, &[], Some(body)).await
+    }
+
+    /// A unit's detail; the unit in any spelling that the command line takes.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn unit(&self, unit: &str) -> Result<UnitDetail, ClientError> {
+        let (provider, key) = path_of(unit);
+        self.read(&operation::UNIT, &[provider, key], &[]).await
+    }
+
+    /// Every fact of a unit.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn unit_facts(&self, unit: &str) -> Result<Vec<Fact>, ClientError> {
+        let (provider, key) = path_of(unit);
+        self.read(&operation::UNIT_FACTS, &[provider, key], &[]).await
     }
 
     /// Turns, newest first.

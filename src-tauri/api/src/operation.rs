@@ -67,6 +67,8 @@ operations! {
     RESOLVE_GATE = Post "/api/gates/{id}/{intent}" Person "Resolve" -> "Gate", "Resolves a gate by one of its intents.";
     PLAN = Get "/api/plan" Anyone "" -> "[PlanItem]", "Planned rounds, in order of their planning.";
     DECIDE_PLAN = Post "/api/plan" Person "PlanRequest" -> "PlanAnswer", "Runs, skips or guides the planned rounds of a unit.";
+    UNIT = Get "/api/units/{provider}/{key}" Anyone "" -> "UnitDetail", "One pull request: where it stands, why no round runs, and what can be started on it.";
+    UNIT_FACTS = Get "/api/units/{provider}/{key}/facts" Anyone "" -> "[Fact]", "Every fact of a pull request, as the next sweep would read it.";
     TURNS = Get "/api/turns" Anyone "" -> "[Turn]", "Turns, newest first; `unit` and `state` narrow.";
     TURN = Get "/api/turns/{id}" Anyone "" -> "TurnDetail", "One turn with its record and transcript.";
     START_TURN = Post "/api/turns" Person "TurnRequest" -> "PlanAnswer", "A round by hand; it does not wait: the gate that was written for it, already approved.";

@@ -5,6 +5,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod unit;
+
+pub use unit::{Fact, Reviewed, Reviewer, UnitAction, UnitDetail};
+
 /// `GET /healthz`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {

@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Gates(GatesArguments),
     /// List, run and skip planned rounds
     Plan(PlanArguments),
+    /// Show where a pull request stands, why no round runs on it, and every fact that rules read of it
+    Facts(FactsArguments),
     /// Review a pull request now; it does not wait for a window
     Review(ReviewArguments),
     /// List and show the rounds that ran
@@ -149,6 +151,13 @@ pub(crate) enum PlanCommand {
         /// Its address, `owner/repo#n` or `github:<key>`
         unit: String,
     },
+}
+
+/// `wloop facts`.
+#[derive(Debug, Args)]
+pub(crate) struct FactsArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`
+    pub(crate) unit: String,
 }
 
 /// `wloop review`.

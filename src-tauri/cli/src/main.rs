@@ -64,6 +64,7 @@ fn run(context: &Context, command: Command) -> Result<ExitCode, Failure> {
         Command::Inbox => context.run(commands::inbox::run(context))?,
         Command::Gates(arguments) => context.run(commands::gates::run(context, &arguments))?,
         Command::Plan(arguments) => context.run(commands::plan::run(context, &arguments))?,
+        Command::Facts(arguments) => context.run(commands::facts::run(context, &arguments))?,
         Command::Review(arguments) => context.run(commands::turns::review(context, &arguments))?,
         Command::Turns(arguments) => context.run(commands::turns::run(context, &arguments))?,
         Command::Turn(arguments) => context.run(commands::turns::act(context, &arguments))?,

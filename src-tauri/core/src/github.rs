@@ -194,6 +194,20 @@ pub enum ReviewState {
     Dismissed,
 }
 
+impl ReviewState {
+    /// GitHub's word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Commented => "COMMENTED",
+            Self::Approved => "APPROVED",
+            Self::ChangesRequested => "CHANGES_REQUESTED",
+            Self::Dismissed => "DISMISSED",
+        }
+    }
+}
+
 /// One review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
@@ -534,6 +548,7 @@ pub enum ReadFault {
     Unusable(String),
 }
 
+pub mod busy;
 pub mod checks;
 pub mod diff;
 pub mod facts;

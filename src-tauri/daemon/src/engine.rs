@@ -2,9 +2,11 @@
 //! committed with its event and everything that follows from it in one transaction. What is to be done outside is not kept in
 //! memory: [`Engine::jobs`] reads it from the rows.
 
+pub(crate) mod book;
 mod gates;
 mod jobs;
 mod observe;
+pub(crate) mod offers;
 mod plan;
 mod posts;
 mod release;

@@ -326,16 +326,6 @@ fn state_word(state: PullState) -> &'static str {
     }
 }
 
-fn review_word(state: ReviewState) -> &'static str {
-    match state {
-        ReviewState::Pending => "PENDING",
-        ReviewState::Commented => "COMMENTED",
-        ReviewState::Approved => "APPROVED",
-        ReviewState::ChangesRequested => "CHANGES_REQUESTED",
-        ReviewState::Dismissed => "DISMISSED",
-    }
-}
-
 fn put(frame: &mut Frame, name: &str, value: Value) {
     frame.insert(name, value);
 }
@@ -426,8 +416,8 @@ impl<'a> View<'a> {
     fn reviewed(&self, frame: &mut Frame) {
         let last = self.last_review();
         truth(frame, "pr.last_review.exists", last.is_some());
-        text(frame, "pr.last_review.verdict", last.map_or("", |review| review_word(review.state)));
-        text(frame, "pr.last_review.decision", self.decision().map_or("", |review| review_word(review.state)));
+        text(frame, "pr.last_review.verdict", last.map_or("", |review| review.state.as_str()));
+        text(frame, "pr.last_review.decision", self.decision().map_or("", |review| review.state.as_str()));
     }
 
     fn own(&self, frame: &mut Frame) {
@@ -460,7 +450,7 @@ impl<'a> View<'a> {
             let ours = self.book.sent_reviews.iter().any(|sent| sent.remote_id == review.id);
             review.state != ReviewState::Pending && !ours && foreign(&review.author)
         });
-        let review = newest(submitted).map(|review| format!("{} {}", review.id, review_word(review.state)));
+        let review = newest(submitted).map(|review| format!("{} {}", review.id, review.state.as_str()));
         let replies = self.detail.threads.iter().flat_map(|thread| &thread.comments);
         let reply = replies
             .filter(|comment| foreign(&comment.author))

@@ -24,6 +24,8 @@ pub(crate) fn description() -> Value {
         PlanItem,
         PlanRequest,
         PlanAnswer,
+        UnitDetail,
+        Fact,
         Turn,
         TurnRequest,
         TurnDetail,

@@ -1,5 +1,7 @@
 //! The routes.
 
+mod units;
+
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -48,6 +50,8 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::RETRY_GATE.path, post(retry_gate))
         .route(op::RESOLVE_GATE.path, post(resolve_gate))
         .route(op::PLAN.path, get(get_plan).post(decide_plan))
+        .route(op::UNIT.path, get(units::get_unit))
+        .route(op::UNIT_FACTS.path, get(units::get_facts))
         .route(op::TURNS.path, get(get_turns).post(start_turn))
         .route(op::TURN.path, get(get_turn))
         .route(op::CANCEL_TURN.path, post(cancel_turn))

@@ -353,7 +353,12 @@ impl Rig {
     }
 
     pub(super) fn end_release(&mut self, item: ItemId, detail: &Detail) {
-        let prepared = Prepared { folder: "/trees/review-1".into(), head: detail.summary.head.clone(), merge_base: head(0xbb) };
+        let prepared = Prepared {
+            folder: "/trees/review-1".into(),
+            head: detail.summary.head.clone(),
+            merge_base: head(0xbb),
+            workplace: wloop_core::github::busy::Workplace::default(),
+        };
         self.take(Input::Done(Done::Release { item, prepared: Ok(prepared) }));
     }
 

@@ -314,7 +314,12 @@ impl Life {
                 let prepared = if self.chance(6) {
                     Err("the workspace is busy".into())
                 } else {
-                    Ok(Prepared { folder: "/trees/x".into(), head: detail.summary.head, merge_base: head(0xbb) })
+                    Ok(Prepared {
+                        folder: "/trees/x".into(),
+                        head: detail.summary.head,
+                        merge_base: head(0xbb),
+                        workplace: wloop_core::github::busy::Workplace::default(),
+                    })
                 };
                 Input::Done(Done::Release { item, prepared })
             }
