@@ -293,6 +293,7 @@ impl Life {
                         body: order.body.clone(),
                         created_at: now,
                         url: String::new(),
+                        review: String::new(),
                     }),
                 }
                 if n < 7 { SendOutcome::Doubt { why: why() } } else { SendOutcome::Sent(remote) }
