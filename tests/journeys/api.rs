@@ -116,6 +116,12 @@ fn check_reads(stage: &Stage, description: &Description) -> BTreeSet<String> {
             let detail = match target {
                 "/api/gates" => (&operation::GATE, format!("/api/gates/{}", row["id"].as_str().unwrap())),
                 "/api/turns" => (&operation::TURN, format!("/api/turns/{}", row["id"].as_str().unwrap())),
+                "/api/plan" => {
+                    let key = row["unit"]["id"].as_str().unwrap().strip_prefix("github:").unwrap().to_owned();
+                    let facts = get(stage, &format!("/api/units/github/{key}/facts"));
+                    description.check_answer(&operation::UNIT_FACTS, &facts.body);
+                    (&operation::UNIT, format!("/api/units/github/{key}"))
+                }
                 _ => continue,
             };
             let answer = get(stage, &detail.1);
@@ -220,7 +226,9 @@ async fn the_description_holds_every_route_and_stands_by_itself() {
             .path
             .replace("{id}", "ffffffffffffffffffffffffffffffff")
             .replace("{intent}", "run_now")
-            .replace("{tool}", "record");
+            .replace("{tool}", "record")
+            .replace("{provider}", "github")
+            .replace("{key}", "PR_none");
         let answer = ask(&stage, &RawRequest { method: method(operation).to_uppercase(), target, ..RawRequest::default() });
         let detail = answer.body["detail"].as_str().unwrap_or_default();
         assert!(!detail.contains("openapi.json"), "{}: {detail}", operation.name);

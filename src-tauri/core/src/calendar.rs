@@ -136,7 +136,9 @@ mod tests {
         assert_eq!(calendar.working_time(at("2026-11-30T12:00:00Z"), at("2026-11-30T11:00:00Z")), hours(0));
         // Long spans count whole weeks, as counting each day would.
         let day_by_day = |from: Timestamp, days: i64| {
-            (0..days).map(|n| from + hours(24 * n)).fold(SignedDuration::ZERO, |sum, day| sum + calendar.working_time(day, day + hours(24)))
+            (0..days)
+                .map(|n| from + hours(24 * n))
+                .fold(SignedDuration::ZERO, |sum, day| sum + calendar.working_time(day, day + hours(24)))
         };
         let from = at("2025-01-03T00:00:00Z");
         assert_eq!(calendar.working_time(from, from + hours(24 * 400)), day_by_day(from, 400));

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wloop_core::gate::{GateStatus, Intent};
 use wloop_core::github::{
-    Account, AccountKind, Check, CheckKind, Comment, Detail, InlineComment, Mergeable, PullState, Reason, RepoName, Requested, Review,
-    ReviewRequest, ReviewState, Reviewer, Side, Summary, Thread,
+    Account, AccountKind, Check, CheckKind, Comment, Detail, InlineComment, Mergeable, PullState, Reason, RepoName, Requested,
+    Review, ReviewRequest, ReviewState, Reviewer, Side, Summary, Thread,
 };
 
 /// A value that is written as JSON through its mirror.

@@ -77,7 +77,11 @@ fn page(context: &Context, unit: &UnitDetail) -> String {
         text.push_str(&format!("{}  {}\n", out.paint(Tone::Dim, &format!("{name:<9}")), out.paint(tone, value)));
     };
     let waits = if unit.waits_on_user { ", waits on you" } else { "" };
-    row("situation", if unit.waits_on_user { Tone::Warn } else { Tone::Plain }, &format!("{}{waits}", unit.kind.replace('_', " ")));
+    row(
+        "situation",
+        if unit.waits_on_user { Tone::Warn } else { Tone::Plain },
+        &format!("{}{waits}", unit.kind.replace('_', " ")),
+    );
     row("author", Tone::Plain, &who(unit.author.as_ref()));
     if unit.fork {
         row("from", Tone::Plain, unit.head_repository.as_deref().unwrap_or("a fork that is gone"));

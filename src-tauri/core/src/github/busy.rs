@@ -92,6 +92,10 @@ mod tests {
         assert_eq!(Workplace { modified: 3, ..author.clone() }.busy(now).unwrap(), "its workspace has 3 modified files");
         assert!(Workplace { branch: Branch::Apart, ..author.clone() }.busy(now).is_some());
         assert_eq!(Workplace { branch: Branch::Behind, ..author }.busy(now), None, "it can be moved forward");
-        assert_eq!(Workplace { modified: 3, branch: Branch::Apart, ..review }.busy(now), None, "a review changes nothing of yours");
+        assert_eq!(
+            Workplace { modified: 3, branch: Branch::Apart, ..review }.busy(now),
+            None,
+            "a review changes nothing of yours"
+        );
     }
 }

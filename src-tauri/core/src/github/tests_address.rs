@@ -122,7 +122,10 @@ fn failing_checks_are_work_once_all_have_run() {
     assert!(of(&|_, _, book| book.address_rounds = tried(&[same, same, same])).is_empty(), "three attempts did not mend them");
     assert_eq!(of(&|_, _, book| book.address_rounds = tried(&[same, same])).len(), 2);
     assert_eq!(of(&|_, _, book| book.address_rounds = tried(&[same, &["lint"], same, same])).len(), 2, "not in a row");
-    assert!(of(&|_, _, book| book.address_rounds = tried(&[same, same, same, &["lint"]])).is_empty(), "only the last three count");
+    assert!(
+        of(&|_, _, book| book.address_rounds = tried(&[same, same, same, &["lint"]])).is_empty(),
+        "only the last three count"
+    );
 }
 
 #[test]
@@ -210,11 +213,13 @@ fn an_address_round_is_due_when_every_condition_holds() {
         book.address_handled.insert(print.clone());
     });
     // Something else to do is another round.
-    assert!(due(|pull, _, book| {
-        pull.checks.push(check("lint", "FAILURE", 10));
-        book.address_handled.insert(key.clone());
-    })
-    .0);
+    assert!(
+        due(|pull, _, book| {
+            pull.checks.push(check("lint", "FAILURE", 10));
+            book.address_handled.insert(key.clone());
+        })
+        .0
+    );
 }
 
 #[test]

@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Book, SentReview, Settings};
 use crate::github::{
-    Account, AccountKind, Check, CheckKind, Comment, Detail, Mergeable, PullState, RepoName, Requested, Review, ReviewRequest, ReviewState,
-    Reviewer, Summary, Thread,
+    Account, AccountKind, Check, CheckKind, Comment, Detail, Mergeable, PullState, RepoName, Requested, Review, ReviewRequest,
+    ReviewState, Reviewer, Summary, Thread,
 };
 
 pub(crate) const HEAD: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";

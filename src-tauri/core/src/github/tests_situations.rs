@@ -193,7 +193,11 @@ fn the_row_says_what_is_tracked_pending_held_and_where() {
     };
     let all = row(&pull(), &all);
     assert!(names.iter().all(|name| all[name] == Value::Bool(true)));
-    assert_eq!((&none["row.yours"], &all["row.yours"]), (&Value::Bool(false), &Value::Bool(true)), "a workspace of the author owns it");
+    assert_eq!(
+        (&none["row.yours"], &all["row.yours"]),
+        (&Value::Bool(false), &Value::Bool(true)),
+        "a workspace of the author owns it"
+    );
     for tracked in [true, false] {
         let book = Book { tracked, ..book() };
         assert_eq!(row(&pull(), &book)["row.open"], Value::Bool(true));

@@ -40,7 +40,10 @@ fn a_conflict_is_counted_from_the_answer_that_first_showed_it() {
     after(Mergeable::Conflicting, OLD, 552, Some(552));
     let book = Book { conflict_since: seen.conflict_since, ..book() };
     assert_eq!(facts_of(&pull(), &settings(), &book)["pr.conflicting_for"], Value::Duration(SignedDuration::from_mins(48)));
-    assert_eq!(facts_of(&pull(), &settings(), &super::samples::book())["pr.conflicting_for"], Value::Duration(SignedDuration::ZERO));
+    assert_eq!(
+        facts_of(&pull(), &settings(), &super::samples::book())["pr.conflicting_for"],
+        Value::Duration(SignedDuration::ZERO)
+    );
 }
 
 #[test]
@@ -88,7 +91,10 @@ fn a_check_fails_by_its_conclusion_and_the_newest_of_a_name_counts() {
     let (old, new) = (check("tests", "FAILURE", 1), check("tests", "SUCCESS", 5));
     assert!(names(&[old.clone(), new.clone()]).is_empty() && names(&[new, old.clone()]).is_empty());
     let again = Check { started_at: None, completed_at: None, ..check("tests", "", 9) };
-    assert!(names(&[again.clone(), old.clone()]).is_empty() && any_running(&[old.clone(), again]), "one that waits is the newest");
+    assert!(
+        names(&[again.clone(), old.clone()]).is_empty() && any_running(&[old.clone(), again]),
+        "one that waits is the newest"
+    );
     let other = Check { app: "other".into(), ..check("tests", "SUCCESS", 9) };
     assert_eq!(names(&[old.clone(), other]), ["tests"], "another app's does not replace it");
     let twin = Check { database_id: 2, ..check("tests", "SUCCESS", 1) };

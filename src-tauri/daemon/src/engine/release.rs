@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 use serde_json::json;
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, GateKind, GateStatus};
-use wloop_core::rules::value::to_json;
 use wloop_core::github::{Detail, PullState, ReadFault, RepoName, ReviewState};
 use wloop_core::id::{ItemId, SessionId, TurnId, UnitRef};
 use wloop_core::plan::{ItemEvent, ItemState};
+use wloop_core::rules::value::to_json;
 use wloop_core::turn::TurnState;
 use wloop_store::rows::{ItemRow, NewEvent, SessionRow, TurnRow};
 

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use wloop_core::github::{
-    Account, AccountKind, Check, CheckKind, Comment, Detail, Mergeable, PullState, ReadFault, Reason, Requested, Review, ReviewRequest,
-    ReviewState, Reviewer, Summary, Thread,
+    Account, AccountKind, Check, CheckKind, Comment, Detail, Mergeable, PullState, ReadFault, Reason, Requested, Review,
+    ReviewRequest, ReviewState, Reviewer, Summary, Thread,
 };
 
 use super::shapes;
@@ -319,15 +319,16 @@ fn checks(pull: &Value, head: &str, notes: &mut Notes) -> Vec<Check> {
             },
         })
         .collect();
-    all.sort_by(|a, b| (a.kind, &a.app, &a.name, a.started_at, a.database_id).cmp(&(b.kind, &b.app, &b.name, b.started_at, b.database_id)));
+    all.sort_by(|a, b| {
+        (a.kind, &a.app, &a.name, a.started_at, a.database_id).cmp(&(b.kind, &b.app, &b.name, b.started_at, b.database_id))
+    });
     all
 }
 
 /// Whether the viewer may push to the head's branch: by their own rights there, or because the author lets maintainers of the base.
 fn can_push(base: &shapes::Repository, head: Option<&shapes::Repository>, maintainers: bool) -> bool {
-    let writes = |repository: &shapes::Repository| {
-        matches!(repository.viewer_permission.as_deref(), Some("ADMIN" | "MAINTAIN" | "WRITE"))
-    };
+    let writes =
+        |repository: &shapes::Repository| matches!(repository.viewer_permission.as_deref(), Some("ADMIN" | "MAINTAIN" | "WRITE"));
     head.is_some_and(|head| writes(head) || (maintainers && writes(base))) && base.is_archived != Some(true)
 }
 

@@ -7,8 +7,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::opening::NEXT;
 use super::fixtures::*;
+use super::opening::NEXT;
 use crate::migrate::{MIGRATIONS, Migration};
 use crate::{Store, StoreError};
 
@@ -152,7 +152,8 @@ fn a_full_disk_says_so_and_loses_nothing() {
     drop(store);
 
     // No room for the backup: no step is taken, and nothing half made stays.
-    let later = [MIGRATIONS, &[Migration { version: NEXT, name: "extra", sql: "CREATE TABLE extra (n INTEGER) STRICT;" }]].concat();
+    let later =
+        [MIGRATIONS, &[Migration { version: NEXT, name: "extra", sql: "CREATE TABLE extra (n INTEGER) STRICT;" }]].concat();
     fill(&filler);
     let refused = Store::open_with(&path, at(1), &later, &|_| {}).unwrap_err();
     assert!(is_full(&refused), "{refused:?}");

@@ -5,8 +5,8 @@ use wloop_core::consequence::Consequence;
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::{
-    Account, AccountKind, Check, CheckKind, Comment, Detail, InlineComment, Mergeable, PullState, Reason, RemotePost, Requested, Review,
-    ReviewEvent, ReviewRequest, ReviewState, Reviewer, Shape, Side, Sightings, Thread,
+    Account, AccountKind, Check, CheckKind, Comment, Detail, InlineComment, Mergeable, PullState, Reason, RemotePost, Requested,
+    Review, ReviewEvent, ReviewRequest, ReviewState, Reviewer, Shape, Side, Sightings, Thread,
 };
 use wloop_core::post::PostState;
 use wloop_core::turn::TurnState;

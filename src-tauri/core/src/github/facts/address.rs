@@ -90,10 +90,9 @@ impl View<'_> {
                 // A request for changes that the same reviewer's later verdict took back wants nothing.
                 ReviewState::ChangesRequested if standing.iter().any(|held| held.id == review.id) => true,
                 ReviewState::Commented if !review.body.trim().is_empty() => true,
-                ReviewState::ChangesRequested
-                | ReviewState::Commented
-                | ReviewState::Approved
-                | ReviewState::Dismissed => self.has_open_thread(&review.id),
+                ReviewState::ChangesRequested | ReviewState::Commented | ReviewState::Approved | ReviewState::Dismissed => {
+                    self.has_open_thread(&review.id)
+                }
             }
         };
         self.reviews.iter().filter(wants).collect()

@@ -163,7 +163,10 @@ impl View<'_> {
             Situation::ChecksFailed
         } else if matches!(rollup.as_str(), "pending" | "expected") {
             Situation::ChecksRunning
-        } else if self.accepted() && self.detail.summary.mergeable == Mergeable::Mergeable && matches!(rollup.as_str(), "success" | "") {
+        } else if self.accepted()
+            && self.detail.summary.mergeable == Mergeable::Mergeable
+            && matches!(rollup.as_str(), "success" | "")
+        {
             Situation::Ready
         } else {
             Situation::WaitingReview

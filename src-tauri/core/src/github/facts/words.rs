@@ -47,7 +47,9 @@ pub fn row_words(frame: &Frame) -> RowWords {
 #[must_use]
 pub fn by_hand(facts: &Frame) -> Frame {
     let mut frame = facts.clone();
-    for (name, favourable) in [("row.capped", false), ("row.pending", false), ("pr.draft", false), ("pr.review_requested_me", true)] {
+    for (name, favourable) in
+        [("row.capped", false), ("row.pending", false), ("pr.draft", false), ("pr.review_requested_me", true)]
+    {
         frame.insert(name, Value::Bool(favourable));
     }
     frame

@@ -2,6 +2,7 @@
 //! the test moves. What a provider shows and what a job came to is handed in as values; nothing here reaches a network or a process.
 
 mod crashes;
+mod facts;
 mod gates;
 mod ledger;
 mod random;

@@ -18,7 +18,11 @@ use crate::view;
 
 /// The unit that a path names: the key may be any of the names that people write.
 fn named(shared: &Shared, provider: &str, key: &str) -> Result<wloop_core::id::UnitRef, Failure> {
-    if key.contains('#') || key.contains("://") { known_unit(shared, key) } else { known_unit(shared, &format!("{provider}:{key}")) }
+    if key.contains('#') || key.contains("://") {
+        known_unit(shared, key)
+    } else {
+        known_unit(shared, &format!("{provider}:{key}"))
+    }
 }
 
 pub(super) async fn get_unit(
