@@ -13,8 +13,8 @@ async fn read(stage: &Stage, number: u64) {
 }
 
 /// What `wloop facts --json` prints.
-fn shown(stage: &Stage, number: u64) -> Value {
-    let output = stage.wloop(&["facts", &format!("{REPO}#{number}"), "--json"]).output().expect("wloop runs");
+async fn shown(stage: &Stage, number: u64) -> Value {
+    let output = stage.wloop(&["facts", &format!("{REPO}#{number}"), "--json"]).output().await.expect("wloop runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("it prints JSON")
 }
@@ -49,7 +49,7 @@ async fn a_unit_says_where_it_stands_and_why_no_round_runs() {
     stage.start().await;
     read(&stage, draft).await;
     read(&stage, ghost).await;
-    let told = shown(&stage, draft);
+    let told = shown(&stage, draft).await;
     let unit = &told["unit"];
     assert_eq!((unit["kind"].as_str(), unit["skipped"].as_str()), (Some("draft"), Some("it is a draft")));
     assert_eq!((unit["waits_on_user"].as_bool(), unit["reason"].as_str()), (Some(false), None));
@@ -66,7 +66,7 @@ async fn a_unit_says_where_it_stands_and_why_no_round_runs() {
             && untrusted.clone().all(|fact| fact["name"].as_str().is_some_and(|n| n.starts_with("pr.")))
     );
     // A ghost's pull request from a fork that is gone: shown as such.
-    let told = shown(&stage, ghost);
+    let told = shown(&stage, ghost).await;
     let unit = &told["unit"];
     assert_eq!((&unit["author"], &unit["head_repository"], unit["fork"].as_bool()), (&Value::Null, &Value::Null, Some(true)));
     assert_eq!((&unit["reviews"][0]["by"], unit["reviews"][0]["state"].as_str()), (&Value::Null, Some("APPROVED")));
@@ -74,7 +74,7 @@ async fn a_unit_says_where_it_stands_and_why_no_round_runs() {
     assert!(unit["reason"].as_str().is_some_and(|why| why.starts_with("review requested")), "{unit}");
     assert_eq!(unit["planned"].as_array().map(Vec::len), Some(1));
     // Piped: one line for each fact.
-    let output = stage.wloop(&["facts", &format!("{REPO}#{ghost}")]).output().expect("wloop runs");
+    let output = stage.wloop(&["facts", &format!("{REPO}#{ghost}")]).output().await.expect("wloop runs");
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(text.lines().any(|line| line == "pr.cross_repository\tbool\t\ttrue"), "{text}");
     assert!(text.lines().any(|line| line.starts_with("pr.first.due\tbool\tuntrusted\ttrue")), "{text}");
