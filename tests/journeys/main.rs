@@ -7,6 +7,7 @@ mod api;
 mod bad_input;
 mod callers;
 mod crashes;
+mod facts;
 mod github_provider;
 mod outbox;
 mod rounds;

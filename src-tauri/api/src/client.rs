@@ -25,7 +25,7 @@ pub use stream::{Events, PATIENCE};
 use crate::operation::{self, Method, Operation};
 use crate::problem::Problem;
 use crate::types::{
-    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Gate, Health, Holds, PauseRequest, PlanAnswer, PlanItem,
+    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Fact, Gate, Health, Holds, PauseRequest, PlanAnswer, PlanItem,
     PlanRequest, Post, Resolve, Status, ToolAnswer, Turn, TurnDetail, TurnRequest, UnitDetail,
 };
 
@@ -198,6 +198,15 @@ impl Client {
     pub async fn unit(&self, unit: &str) -> Result<UnitDetail, ClientError> {
         let (provider, key) = provider_and_key(unit);
         self.read(&operation::UNIT, &[provider, key], &[]).await
+    }
+
+    /// Every fact of a unit.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn unit_facts(&self, unit: &str) -> Result<Vec<Fact>, ClientError> {
+        let (provider, key) = provider_and_key(unit);
+        self.read(&operation::UNIT_FACTS, &[provider, key], &[]).await
     }
 
     /// Pauses, resumes, mutes or unmutes a unit, in any spelling that the command line takes: `operation` is one of the four.

@@ -1,16 +1,17 @@
 //! What travels over the socket. Times are RFC 3339 instants; ids are the full 32 hexadecimal digits, with the shortest prefix
 //! that a list may show beside them.
 
+mod drafts;
 mod stops;
+mod unit;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use stops::{HeldUnit, Holds, PauseRequest, Skipped, Trust, UnitDetail};
-mod drafts;
-
 pub use drafts::{Draft, DraftEdit, DraftEffect, DraftGroup, DraftRequest, DraftRevision};
+pub use stops::{HeldUnit, Holds, PauseRequest, Skipped, Trust};
+pub use unit::{Fact, Reviewed, Reviewer, UnitAction, UnitDetail};
 
 /// `GET /healthz`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Mute(HoldArguments),
     /// Announce rounds again
     Unmute(HoldArguments),
+    /// Show where a pull request stands, why no round runs on it, and every fact that rules read of it
+    Facts(FactsArguments),
     /// Review a pull request now; it does not wait for a window
     Review(ReviewArguments),
     /// List and show the rounds that ran
@@ -191,6 +193,13 @@ pub(crate) enum PlanCommand {
         /// Its address, `owner/repo#n` or `github:<key>`
         unit: String,
     },
+}
+
+/// `wloop facts`.
+#[derive(Debug, Args)]
+pub(crate) struct FactsArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`
+    pub(crate) unit: String,
 }
 
 /// `wloop review`.

@@ -68,6 +68,7 @@ fn run(context: &Context, command: Command) -> Result<ExitCode, Failure> {
         Command::Resume(arguments) => context.run(commands::holds::resume(context, &arguments))?,
         Command::Mute(arguments) => context.run(commands::holds::mute(context, &arguments))?,
         Command::Unmute(arguments) => context.run(commands::holds::unmute(context, &arguments))?,
+        Command::Facts(arguments) => context.run(commands::facts::run(context, &arguments))?,
         Command::Review(arguments) => context.run(commands::turns::review(context, &arguments))?,
         Command::Turns(arguments) => context.run(commands::turns::run(context, &arguments))?,
         Command::Turn(arguments) => context.run(commands::turns::act(context, &arguments))?,

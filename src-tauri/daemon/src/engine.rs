@@ -3,6 +3,7 @@
 //! memory: [`Engine::jobs`] reads it from the rows.
 
 mod blocks;
+pub(crate) mod book;
 mod caps;
 mod draft_repairs;
 mod draft_tools;
@@ -11,6 +12,7 @@ mod gates;
 mod holds;
 mod jobs;
 mod observe;
+pub(crate) mod offers;
 mod plan;
 mod posts;
 mod release;

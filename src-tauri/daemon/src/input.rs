@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wloop_agents::tools::ToolCall;
 use wloop_core::draft::Delivery;
+use wloop_core::github::busy::Workplace;
 use wloop_core::github::{Detail, Inventory, LookUp, ReadFault, RepoName, SendOutcome};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
 use wloop_core::stops::{BlockKind, HoldKind};
@@ -314,6 +315,8 @@ pub struct Prepared {
     pub head: String,
     /// The merge base.
     pub merge_base: String,
+    /// Whether somebody works in it: a round is not given to an agent in a busy one (ROUND-27).
+    pub workplace: Workplace,
 }
 
 /// Which read is needed before a request can be answered.

@@ -10,7 +10,7 @@ use wloop_core::consequence::Consequence;
 use wloop_core::draft::{Delivery, Proposer};
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, Gate, GateStatus};
-use wloop_core::github::{Account, Detail, RemotePost, Shape, Summary};
+use wloop_core::github::{Account, Detail, RemotePost, Shape, Sightings, Summary};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
@@ -76,6 +76,8 @@ pub struct PullRow {
     pub read_after: Timestamp,
     /// Why the last read failed.
     pub fault: Option<String>,
+    /// When its head and its conflict were first seen (GH-SYNC-46).
+    pub sightings: Sightings,
 }
 
 /// A task, as far as gates need one (GATE-28 to GATE-37).

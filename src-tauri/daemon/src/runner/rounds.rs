@@ -11,6 +11,7 @@ use wloop_agents::headless::{Ended, Limit, Limits, RunEnd, RunEvent, RunSpec, sp
 use wloop_agents::preset::{AgentConfig, Allowed, McpWiring, resolve};
 use wloop_agents::process::{ProcessStart, end_group as end_process_group, find_program};
 use wloop_agents::worktree::{WorktreeSpec, prepare};
+use wloop_core::github::busy::Workplace;
 use wloop_core::id::{ItemId, TurnId};
 use wloop_core::rules::config::{AgentEntry, Output, Preset};
 use wloop_core::rules::profile::Grant;
@@ -95,7 +96,12 @@ async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &Releas
     };
     let _alone = lock.lock().await;
     let made = prepare(&spec).await.map_err(|fault| outside.redactor.apply(chain(&fault)))?;
-    Ok(Prepared { folder: made.path.to_string_lossy().into_owned(), head: made.head, merge_base: made.merge_base })
+    Ok(Prepared {
+        folder: made.path.to_string_lossy().into_owned(),
+        head: made.head,
+        merge_base: made.merge_base,
+        workplace: Workplace::default(),
+    })
 }
 
 /// A leading `~/` stands for the person's home folder.

@@ -27,6 +27,7 @@ pub(crate) fn description() -> Value {
         UnitDetail,
         PauseRequest,
         Holds,
+        Fact,
         Turn,
         TurnRequest,
         TurnDetail,

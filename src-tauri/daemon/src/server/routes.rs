@@ -1,5 +1,7 @@
 //! The routes.
 
+pub(super) mod units;
+
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -49,7 +51,8 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::SAW_GATE.path, post(stops::saw_gate))
         .route(op::RESOLVE_GATE.path, post(resolve_gate))
         .route(op::PLAN.path, get(get_plan).post(decide_plan))
-        .route(op::UNIT.path, get(stops::get_unit))
+        .route(op::UNIT.path, get(units::get_unit))
+        .route(op::UNIT_FACTS.path, get(units::get_facts))
         .route(op::PAUSE_UNIT.path, post(stops::pause_unit))
         .route(op::RESUME_UNIT.path, post(stops::resume_unit))
         .route(op::MUTE_UNIT.path, post(stops::mute_unit))
