@@ -8,5 +8,6 @@ mod bad_input;
 mod callers;
 mod crashes;
 mod github_provider;
+mod real_agents;
 mod rounds;
 mod tidy;

@@ -4,6 +4,7 @@
 pub mod block;
 pub mod doctor;
 pub mod environment;
+pub mod gh;
 pub mod git;
 pub mod headless;
 pub mod home;

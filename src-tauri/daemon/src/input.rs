@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
+use wloop_agents::block::BlockKind;
 use wloop_agents::tools::ToolCall;
 use wloop_core::github::{Detail, Inventory, LookUp, ReadFault, RepoName, SendOutcome};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TurnId, UnitRef};
@@ -158,6 +159,15 @@ pub enum TurnEnd {
     Well,
     /// It never took the prompt.
     NotStarted(String),
+    /// It asked something of its own before it began (RUN-30).
+    Blocked {
+        /// What.
+        kind: BlockKind,
+        /// The folder that it asked about; empty for any other question.
+        folder: String,
+        /// Its words.
+        words: String,
+    },
     /// An error that it reported, another exit code, a signal, or a limit.
     Badly(String),
     /// It was cancelled, and by whom.

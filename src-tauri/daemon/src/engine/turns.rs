@@ -198,6 +198,9 @@ impl Cx<'_> {
                 (TurnEvent::Fail, EventKind::TurnFailed, "the agent ended before it took the prompt".to_owned())
             }
             TurnEnd::Well => (TurnEvent::EndSilently, EventKind::TurnUnrecorded, "the agent ended without a record".to_owned()),
+            TurnEnd::Blocked { words, .. } => {
+                (TurnEvent::Fail, EventKind::TurnFailed, format!("the agent asks something of its own: {words}"))
+            }
             TurnEnd::NotStarted(why) | TurnEnd::Badly(why) => (TurnEvent::Fail, EventKind::TurnFailed, why.clone()),
             TurnEnd::Cancelled(by) => (TurnEvent::Dismiss, EventKind::TurnDismissed, by.clone()),
         };
