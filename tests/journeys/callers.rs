@@ -12,30 +12,30 @@ use wloop_tests::{Stage, until};
 use wloop_world::{Fault, FaultKind};
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_wloop-puppet");
-const NOBODY: &str = "00000000000000000000000000000001";
+pub(crate) const NOBODY: &str = "00000000000000000000000000000001";
 const STANDINGS: [Standing; 3] = [Standing::Child, Standing::Orphan, Standing::Escaped];
 
 /// A daemon with an ended round that has a failed post, a round whose agent the test plays, and an open plan gate.
-struct Scene {
-    stage: Stage,
+pub(crate) struct Scene {
+    pub(crate) stage: Stage,
     /// The agent that tries.
-    agent: Puppet,
+    pub(crate) agent: Puppet,
     /// Its pull request.
     own: u64,
-    own_turn: String,
+    pub(crate) own_turn: String,
     own_gate: String,
     /// The round before, of another session.
-    other_session: String,
+    pub(crate) other_session: String,
     other_turn: String,
     other_gate: String,
-    failed_post: String,
+    pub(crate) failed_post: String,
     /// The open gate and its pull request.
-    open: Gate,
-    open_unit: String,
+    pub(crate) open: Gate,
+    pub(crate) open_unit: String,
 }
 
 impl Scene {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let mut stage = Stage::new().await;
         stage.use_puppets(PUPPET);
         let ended = stage.pull("First of all");
@@ -65,7 +65,7 @@ impl Scene {
     }
 
     /// Everything that a writing call could change.
-    async fn state(&self) -> Value {
+    pub(crate) async fn state(&self) -> Value {
         let client = self.stage.client();
         let events = client.events(0).await.unwrap();
         json!({

@@ -25,7 +25,7 @@ pub use stream::{Events, PATIENCE};
 use crate::operation::{self, Method, Operation};
 use crate::problem::Problem;
 use crate::types::{
-    Discard, Event, Gate, Health, PlanAnswer, PlanItem, PlanRequest, Post, Resolve, Status, ToolAnswer, Turn, TurnDetail,
+    Discard, Event, Gate, GhAnswer, GhRequest, Health, PlanAnswer, PlanItem, PlanRequest, Post, Resolve, Status, ToolAnswer, Turn, TurnDetail,
     TurnRequest,
 };
 
@@ -290,6 +290,14 @@ impl Client {
     /// See [`ClientError`].
     pub async fn tool(&self, session: &str, tool: &str, arguments: &serde_json::Value) -> Result<ToolAnswer, ClientError> {
         self.write(&operation::TOOL, &[session, tool], Some(arguments)).await
+    }
+
+    /// Makes one call of the `gh` on the path of an agent session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn gh(&self, session: &str, request: &GhRequest) -> Result<GhAnswer, ClientError> {
+        self.write(&operation::GH, &[session], Some(request)).await
     }
 
     /// The description of the API.

@@ -77,6 +77,7 @@ operations! {
     POST_DISCARD = Post "/api/posts/{id}/discard" Person "Discard" -> "Post", "Drops a failed post.";
     EVENTS = Get "/api/events" Anyone "" -> "[Event]", "The record after `since`; live with `Accept: text/event-stream`.";
     TOOL = Post "/api/sessions/{id}/tools/{tool}" ThatSession "" -> "ToolAnswer", "One call of a tool of an agent session.";
+    GH = Post "/api/sessions/{id}/gh" ThatSession "GhRequest" -> "GhAnswer", "One call of the `gh` on the path of an agent session.";
     OPENAPI = Get "/api/openapi.json" Anyone "" -> "", "The description of this API.";
 }
 

@@ -491,3 +491,26 @@ pub struct ToolRefusal {
     /// What to do.
     pub hint: String,
 }
+
+/// One call of the `gh` on an agent's path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GhRequest {
+    /// Its arguments, without the program.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// What the files that it names hold; `-` is standard input.
+    #[serde(default)]
+    pub files: std::collections::BTreeMap<String, String>,
+}
+
+/// What a call of `gh` prints, and how it exits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GhAnswer {
+    /// Its exit code.
+    pub code: i32,
+    /// For standard output.
+    pub out: String,
+    /// For standard error.
+    pub err: String,
+}

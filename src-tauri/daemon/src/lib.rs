@@ -7,6 +7,7 @@ pub mod engine;
 pub mod face;
 mod health;
 pub mod home;
+mod gh;
 mod hub;
 pub mod input;
 mod mcp;

@@ -4,6 +4,7 @@ mod answer;
 mod live;
 mod openapi;
 mod routes;
+mod sessions;
 
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;

@@ -30,7 +30,9 @@ pub(crate) fn description() -> Value {
         Post,
         Discard,
         Event,
-        ToolAnswer
+        ToolAnswer,
+        GhRequest,
+        GhAnswer
     );
     let _reference = generator.subschema_for::<Problem>();
     let mut paths = serde_json::Map::new();

@@ -1,7 +1,5 @@
 //! The routes.
 
-use std::time::Duration;
-
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, Query, State};
 use axum::http::{HeaderMap, header};
@@ -9,25 +7,24 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde::de::DeserializeOwned;
-use wloop_agents::tools::check_arguments;
 use wloop_api::operation as op;
 use wloop_api::types as api;
 use wloop_core::gate::{GateKind, GateStatus};
 use wloop_core::github::ReadFault;
-use wloop_core::id::{GateId, PostId, SessionId, TaskId, TurnId, UnitRef};
+use wloop_core::id::{GateId, PostId, TaskId, TurnId, UnitRef};
 use wloop_core::post::PostState;
 use wloop_core::turn::TurnState;
 use wloop_providers::DetailRef;
 use wloop_store::{GateFilter, IdTable, PostFilter, TurnFilter};
 
 use super::answer::{Failure, caller, guard, nowhere};
-use super::{Peer, Shared, live, openapi};
+use super::{Peer, Shared, live, openapi, sessions};
 use crate::engine::Reply;
 use crate::input::{Caller, Input, Observation, Request, UnitName};
-use crate::refusal::{EngineError, Refusal, RefusalKind};
-use crate::{health, tool, view};
+use crate::refusal::RefusalKind;
+use crate::{health, view};
 
-type Answer<T> = Result<Json<T>, Failure>;
+pub(super) type Answer<T> = Result<Json<T>, Failure>;
 
 /// The shortest prefix of an id that is taken.
 const PREFIX: usize = 4;
@@ -56,7 +53,8 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::POST_RETRY.path, post(post_retry))
         .route(op::POST_DISCARD.path, post(post_discard))
         .route(op::EVENTS.path, get(get_events))
-        .route(op::TOOL.path, post(call_tool))
+        .route(op::TOOL.path, post(sessions::call_tool))
+        .route(op::GH.path, post(sessions::call_gh))
         .route(op::OPENAPI.path, get(|| async { Json(openapi::description()) }))
         .fallback(nowhere)
         .layer(axum::extract::DefaultBodyLimit::max(BODY))
@@ -418,52 +416,8 @@ async fn get_events(State(shared): State<Shared>, headers: HeaderMap, query: Que
     Ok(Json(events).into_response())
 }
 
-async fn call_tool(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    Path((session, name)): Path<(String, String)>,
-    body: Bytes,
-) -> Answer<api::ToolAnswer> {
-    let caller = caller(&shared, peer, &headers)?;
-    let session: SessionId =
-        session.parse().map_err(|_| Failure::new(RefusalKind::NotFound, format!("there is no session `{session}`")))?;
-    if caller != Caller::Session(session) {
-        let words = "a tool is called by its own session alone; this caller is another";
-        return Err(Failure::new(RefusalKind::Forbidden, words));
-    }
-    let arguments: serde_json::Value = if body.is_empty() { serde_json::json!({}) } else { parse(&body)? };
-    let call = match check_arguments(&name, &arguments) {
-        Ok(call) => call,
-        Err(refusal) => {
-            return Ok(Json(api::ToolAnswer::Refused(api::ToolRefusal {
-                code: refusal.code.as_str().to_owned(),
-                message: refusal.message,
-                hint: refusal.hint,
-            })));
-        }
-    };
-    let reply = shared.outside.hub.ask(Input::Request { caller, request: Request::Tool { session, call, arguments } }).await;
-    let answer = match reply {
-        Ok(Reply::Tool(value)) => api::ToolAnswer::Done(value),
-        Ok(Reply::ToolWaits { post, repeated }) => {
-            let mut answer = tool::settled(&shared.outside, post, Duration::from_secs(150)).await?;
-            if let (api::ToolAnswer::Done(value), true) = (&mut answer, repeated) {
-                value["repeated"] = true.into();
-            }
-            answer
-        }
-        Ok(_) => {
-            tool::refused(Refusal::new(RefusalKind::Unavailable, "the call came to nothing; call again").code("unavailable"))
-        }
-        Err(EngineError::Refused(refusal)) => tool::refused(refusal),
-        Err(EngineError::Store(fault)) => return Err(fault.into()),
-    };
-    Ok(Json(answer))
-}
-
 /// A body as JSON; an empty one is an empty object.
-fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
+pub(super) fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     // A list would be taken for an object's fields in their order.
     if !body.trim_ascii_start().starts_with(b"{") {
