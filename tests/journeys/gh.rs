@@ -22,7 +22,8 @@ async fn scene(real: Option<&str>) -> (Stage, u64, Puppet) {
     let mut path = format!("{}:/nowhere", bin.display());
     if let Some(script) = real {
         let program = bin.join("gh");
-        std::fs::write(&program, format!("#!/bin/sh\n{}\n", script.replace("$SCRATCH", &stage.scratch().display().to_string()))).unwrap();
+        std::fs::write(&program, format!("#!/bin/sh\n{}\n", script.replace("$SCRATCH", &stage.scratch().display().to_string())))
+            .unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         path = format!("{}:{}", bin.display(), plain_environment()["PATH"]);
     } else {
@@ -103,7 +104,10 @@ async fn a_review_by_the_api_answers_with_its_json() {
     let answer: Value = serde_json::from_str(&done.out).unwrap();
     let [review] = stage.my_reviews(number).try_into().unwrap();
     assert_eq!(answer["html_url"], stage.post(number, &["sent"]).await.url.unwrap());
-    assert_eq!((&answer["state"], &answer["commit_id"], &answer["body"]), (&json!("CHANGES_REQUESTED"), &json!(head), &json!(review.body)));
+    assert_eq!(
+        (&answer["state"], &answer["commit_id"], &answer["body"]),
+        (&json!("CHANGES_REQUESTED"), &json!(head), &json!(review.body))
+    );
     assert_eq!(answer["user"]["login"], ME);
     assert!(answer["id"].is_u64() && answer["node_id"].is_string(), "{answer}");
     let member = gh(&mut puppet, &["api", &path, "--input", &file.display().to_string(), "--jq", ".html_url"]).await;
@@ -165,7 +169,10 @@ async fn what_only_reads_is_run_away_from_the_agent_with_a_token_it_never_sees()
     }
     assert!(!environment.contains("WLOOP_SESSION") && !environment.contains(&config.display().to_string()), "{environment}");
     let folder = read("gh-folder");
-    assert!(!folder.contains("workspaces") && !std::path::Path::new(folder.trim()).exists(), "an empty folder of its own: {folder}");
+    assert!(
+        !folder.contains("workspaces") && !std::path::Path::new(folder.trim()).exists(),
+        "an empty folder of its own: {folder}"
+    );
     assert!(!format!("{:?}", puppet.start.environment).contains(TOKEN));
     // The raw route screens as well: an agent that leaves the program out gets no further.
     let target = format!("/api/sessions/{}/gh", puppet.session());

@@ -43,7 +43,9 @@ fn body(request: &str, scene: &Scene) -> Value {
         "TurnRequest" => json!({ "unit": unit, "intent": "review" }),
         "NewDraft" | "DraftRequest" => json!({ "unit": unit, "text": "x" }),
         "EditDraft" | "DraftEdit" => json!({ "text": "x" }),
-        "HookRequest" => json!({ "event": "SessionStart", "agent": "claude-code", "payload": { "session_id": "x", "cwd": "/tmp" } }),
+        "HookRequest" => {
+            json!({ "event": "SessionStart", "agent": "claude-code", "payload": { "session_id": "x", "cwd": "/tmp" } })
+        }
         "PromptRequest" => json!({ "text": "x" }),
         _ => json!({}),
     }
@@ -98,12 +100,22 @@ fn roads(scene: &Scene) -> Vec<Road> {
     // The socket, by other names.
     for (what, name) in [("another session", other), ("a forged session", NOBODY), ("no name", ""), ("no id", "me")] {
         add(&format!("the socket as {what}"), Child, Act::Http(resolve.clone().header("Wloop-Session", name)), End::Forbidden);
-        add(&format!("the socket as {what}, escaped"), Escaped, Act::Http(resolve.clone().header("Wloop-Session", name)), End::Forbidden);
+        add(
+            &format!("the socket as {what}, escaped"),
+            Escaped,
+            Act::Http(resolve.clone().header("Wloop-Session", name)),
+            End::Forbidden,
+        );
     }
     add("the socket as a web page", Child, Act::Http(resolve.clone().header("Origin", "http://localhost")), End::Forbidden);
     let disguised = RawRequest::get(&format!("/api/gates/{gate}")).header("X-HTTP-Method-Override", "POST");
     add("a read that calls itself a write", Child, Act::Http(disguised), End::Code1);
-    add("a route for the configuration", Child, Act::Http(RawRequest::post("/api/config", &json!({ "sweep": {} }))), End::Nowhere);
+    add(
+        "a route for the configuration",
+        Child,
+        Act::Http(RawRequest::post("/api/config", &json!({ "sweep": {} }))),
+        End::Nowhere,
+    );
     add("a write on a route that reads", Child, Act::Http(RawRequest::post("/api/status", &json!({}))), End::Nowhere);
     // The tools of another, and tools that are none.
     let tool = RawRequest::post(&format!("/api/sessions/{other}/tools/record"), &json!({ "verdict": "nothing", "summary": "x" }));
@@ -111,7 +123,8 @@ fn roads(scene: &Scene) -> Vec<Road> {
     let shim = RawRequest::post(&format!("/api/sessions/{other}/gh"), &json!({ "arguments": ["pr", "review", "-a"] }));
     add("the `gh` of another session", Child, Act::Http(shim.header("Wloop-Session", other)), End::Forbidden);
     for name in ["gates_resolve", "plan_apply", "config_set"] {
-        let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": name, "arguments": { "id": gate } } });
+        let call =
+            json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": name, "arguments": { "id": gate } } });
         add(&format!("a tool `{name}`"), Child, mcp(call, &[]), End::ToolRefuses);
     }
     let record = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
@@ -125,7 +138,12 @@ fn roads(scene: &Scene) -> Vec<Road> {
         add(&format!("the command line from an empty environment from {from:?}"), from, run(&wloop, true, &[], &[]), End::Fails);
     }
     add("the command line as another session", Child, run(&wloop, false, &[], &[("WLOOP_SESSION", other)]), End::Fails);
-    for words in [vec!["plan", "dismiss", unit], vec!["review", unit], vec!["turn", "cancel", &scene.own_turn], vec!["posts", "discard", &scene.failed_post]] {
+    for words in [
+        vec!["plan", "dismiss", unit],
+        vec!["review", unit],
+        vec!["turn", "cancel", &scene.own_turn],
+        vec!["posts", "discard", &scene.failed_post],
+    ] {
         let argv: Vec<&str> = ["wloop", "--home", &home].into_iter().chain(words.iter().copied()).collect();
         add(&format!("`wloop {}`", words.join(" ")), Child, run(&argv, false, &["WLOOP_SESSION"], &[]), End::Fails);
     }
@@ -142,7 +160,12 @@ fn roads(scene: &Scene) -> Vec<Road> {
         add(what, Child, run(&["/bin/sh", "-c", &format!("{shell} || exit 1")], false, unset, &[]), End::Fails);
     }
     add("a second daemon", Child, run(&["wloop", "daemon", "--home", &home], false, &clear, &[]), End::Fails);
-    add("a command that configures", Child, run(&["wloop", "--home", &home, "config", "set", "sweep.fast", "1s"], false, &[], &[]), End::Fails);
+    add(
+        "a command that configures",
+        Child,
+        run(&["wloop", "--home", &home, "config", "set", "sweep.fast", "1s"], false, &[], &[]),
+        End::Fails,
+    );
     // `gh`, for what a round may not write.
     for words in [
         vec!["gh", "pr", "merge", "1"],

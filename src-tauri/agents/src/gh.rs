@@ -221,14 +221,16 @@ pub fn answer_json(shape: &str, post: &Posted<'_>) -> Value {
             answer["submitted_at"] = post.at.into();
         }
         "reply" => {
-            answer["url"] = format!("{}/repos/{}/pulls/comments/{}", post.api.trim_end_matches('/'), post.repo, post.database_id).into();
+            answer["url"] =
+                format!("{}/repos/{}/pulls/comments/{}", post.api.trim_end_matches('/'), post.repo, post.database_id).into();
             answer["pull_request_url"] = pull.into();
             answer["in_reply_to_id"] = post.in_reply_to.into();
             answer["created_at"] = post.at.into();
             answer["updated_at"] = post.at.into();
         }
         _ => {
-            answer["url"] = format!("{}/repos/{}/issues/comments/{}", post.api.trim_end_matches('/'), post.repo, post.database_id).into();
+            answer["url"] =
+                format!("{}/repos/{}/issues/comments/{}", post.api.trim_end_matches('/'), post.repo, post.database_id).into();
             answer["issue_url"] = issue.into();
             answer["created_at"] = post.at.into();
             answer["updated_at"] = post.at.into();

@@ -102,7 +102,11 @@ fn a_comment_is_understood_and_no_other_comment_is_changed() {
         ("pr comment -F - 7", on(None, Some(7))),
     ] {
         let (got, arguments, form) = write(line, &[("notes", "Two words"), ("-", "Two words")]);
-        assert_eq!((got, arguments, form), (target, json!({ "shape": "comment", "text": "Two words" }), AnswerForm::Address), "{line}");
+        assert_eq!(
+            (got, arguments, form),
+            (target, json!({ "shape": "comment", "text": "Two words" }), AnswerForm::Address),
+            "{line}"
+        );
     }
     for flag in ["--edit-last", "--delete-last --yes", "--web", "-e", "--create-if-none"] {
         let refused = call(&format!("pr comment 7 -b x {flag}")).unwrap_err();
@@ -158,10 +162,12 @@ fn the_api_s_three_writes_are_understood_by_fields_and_by_input() {
 #[test]
 fn the_answer_of_a_write_is_given_in_the_form_that_was_asked_for() {
     // GH-PUB-23
-    let form = |flags: &str| call(&format!("api repos/acme/api/issues/7/comments -f body=x {flags}")).map(|call| match call {
-        Call::Write { form, .. } => form,
-        other => panic!("{other:?}"),
-    });
+    let form = |flags: &str| {
+        call(&format!("api repos/acme/api/issues/7/comments -f body=x {flags}")).map(|call| match call {
+            Call::Write { form, .. } => form,
+            other => panic!("{other:?}"),
+        })
+    };
     assert_eq!(form(""), Ok(AnswerForm::Json));
     assert_eq!(form("--silent"), Ok(AnswerForm::Silent));
     assert_eq!(form("-q .html_url"), Ok(AnswerForm::Member("html_url".to_owned())));
@@ -254,7 +260,9 @@ fn a_write_that_is_not_whole_is_refused_before_it_is_made() {
     assert!(input("[]").contains("no JSON object") && input("{").contains("no JSON"));
     let comment = |more: &str| input(&format!("{{\"event\":\"COMMENT\",\"comments\":[{more}]}}"));
     assert!(comment("{\"path\":\"a\",\"position\":1,\"body\":\"x\"}").contains("`line` and `side`"));
-    assert!(comment("{\"path\":\"a\",\"line\":1,\"side\":\"RIGHT\",\"start_side\":\"LEFT\",\"body\":\"x\"}").contains("choose one"));
+    assert!(
+        comment("{\"path\":\"a\",\"line\":1,\"side\":\"RIGHT\",\"start_side\":\"LEFT\",\"body\":\"x\"}").contains("choose one")
+    );
     assert!(comment("7").contains("must be an object"));
     for (line, words) in [
         ("pr review", "one of `--approve`"),
@@ -313,8 +321,14 @@ fn what_only_reads_is_passed_on_as_it_was_understood() {
         ("search code 'fn main' --owner acme", "search code --owner=acme -- fn main"),
         ("repo view github.com/acme/api", "repo view -- acme/api"),
         ("release view v1", "release view -- v1"),
-        ("api repos/acme/api/pulls/7/files --paginate -q .[].filename", "api --method=GET --paginate --jq=.[].filename -- repos/acme/api/pulls/7/files"),
-        ("api -X GET /search/issues -f q=x -F per_page=5", "api --method=GET --raw-field=q=x --field=per_page=5 -- search/issues"),
+        (
+            "api repos/acme/api/pulls/7/files --paginate -q .[].filename",
+            "api --method=GET --paginate --jq=.[].filename -- repos/acme/api/pulls/7/files",
+        ),
+        (
+            "api -X GET /search/issues -f q=x -F per_page=5",
+            "api --method=GET --raw-field=q=x --field=per_page=5 -- search/issues",
+        ),
         ("api user -H 'Accept: application/json' -i", "api --method=GET --header=Accept: application/json --include -- user"),
         ("api graphql -f query='query { viewer { login } }'", "api --raw-field=query=query { viewer { login } } -- graphql"),
         ("api graphql -f query='{ a }' -F n=3 -q .data", "api --raw-field=query={ a } --field=n=3 --jq=.data -- graphql"),

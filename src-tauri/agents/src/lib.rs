@@ -13,6 +13,7 @@ pub mod mcp;
 pub mod output;
 pub mod preset;
 pub mod process;
+pub mod readings;
 pub mod redact;
 mod stream;
 pub mod tools;

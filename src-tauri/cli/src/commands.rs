@@ -8,5 +8,6 @@ pub(crate) mod gates;
 pub(crate) mod inbox;
 pub(crate) mod plan;
 pub(crate) mod posts;
+pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod turns;

@@ -49,9 +49,9 @@ fn call(context: &Context, arguments: &[OsString]) -> Result<ExitCode, String> {
     let client = wloop_api::client::Client::connect(socket, Some(session.clone())).with_limit(LIMIT);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|fault| fault.to_string())?;
     let request = GhRequest { arguments: words, files };
-    let answer = runtime.block_on(client.gh(&session, &request)).map_err(|fault| {
-        Failure::from(fault).line("wloop daemon").unwrap_or_else(|| "the daemon does not answer".to_owned())
-    })?;
+    let answer = runtime
+        .block_on(client.gh(&session, &request))
+        .map_err(|fault| Failure::from(fault).line("wloop daemon").unwrap_or_else(|| "the daemon does not answer".to_owned()))?;
     // Whoever reads may be gone already.
     let _out = std::io::stdout().write_all(answer.out.as_bytes());
     let _err = std::io::stderr().write_all(answer.err.as_bytes());

@@ -68,6 +68,9 @@ fn run(context: &Context, command: Command) -> Result<ExitCode, Failure> {
         Command::Review(arguments) => context.run(commands::turns::review(context, &arguments))?,
         Command::Turns(arguments) => context.run(commands::turns::run(context, &arguments))?,
         Command::Turn(arguments) => context.run(commands::turns::act(context, &arguments))?,
+        Command::Sessions => context.run(commands::sessions::list(context))?,
+        Command::Session(arguments) => context.run(commands::sessions::act(context, &arguments))?,
+        Command::Hook(arguments) => commands::sessions::hook(context, &arguments),
         Command::Posts(arguments) => context.run(commands::posts::run(context, &arguments))?,
         Command::Events(arguments) => context.run(commands::events::run(context, &arguments))?,
     }

@@ -10,6 +10,7 @@ pub mod id;
 pub mod plan;
 pub mod post;
 pub mod rules;
+pub mod session;
 pub mod turn;
 pub mod window;
 mod words;

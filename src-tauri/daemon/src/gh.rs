@@ -120,7 +120,8 @@ async fn write(
     match tool::settled(outside, post, Duration::from_secs(150)).await? {
         ToolAnswer::Refused(refusal) => Ok(refused(format!("{}; {}", refusal.message, refusal.hint))),
         ToolAnswer::Done(answer) if answer["state"] == "held" => {
-            let note = "it is not posted: it waits for the person at a gate of its own; end your task, and do not try another way";
+            let note =
+                "it is not posted: it waits for the person at a gate of its own; end your task, and do not try another way";
             Ok(GhAnswer { code: 0, out: String::new(), err: format!("gh: {note}\n") })
         }
         ToolAnswer::Done(_) => {
@@ -224,9 +225,7 @@ async fn read(outside: &Outside, site: &Site, repo: &str, argv: &[String]) -> Gh
     let ran = run(&program, argv, &environment, &folder).await;
     let _gone = std::fs::remove_dir_all(&folder);
     match ran {
-        Ok((code, out, err)) => {
-            GhAnswer { code, out: outside.redactor.apply(out), err: outside.redactor.apply(err) }
-        }
+        Ok((code, out, err)) => GhAnswer { code, out: outside.redactor.apply(out), err: outside.redactor.apply(err) },
         Err(why) => refused(why),
     }
 }

@@ -88,6 +88,17 @@ pub enum Request {
     },
     /// Stop a running turn.
     CancelTurn(TurnId),
+    /// An agent's own hook tells of its session (SES-03).
+    Hook {
+        /// The agent's name.
+        agent: String,
+        /// What it tells.
+        report: HookReport,
+    },
+    /// Close a session.
+    CloseSession(SessionId),
+    /// Type into a session.
+    PromptSession(SessionId),
     /// The person says that a doubtful post was sent.
     PostSent(PostId),
     /// Send a failed post again.
@@ -108,6 +119,40 @@ pub enum Request {
         /// The arguments as they came, for telling calls apart.
         arguments: Value,
     },
+}
+
+/// What an agent's own hook tells (SES-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookReport {
+    /// What happened.
+    pub event: HookEvent,
+    /// The agent's own id of the conversation.
+    pub remote: String,
+    /// The folder.
+    pub folder: String,
+}
+
+/// What an agent's own hook tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookEvent {
+    /// A session began, or went on.
+    SessionStart,
+    /// The person typed.
+    UserPromptSubmit,
+    /// The agent is done with it.
+    Stop,
+    /// The session ended.
+    SessionEnd,
+}
+
+impl HookEvent {
+    /// Each with its word.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::SessionStart, "SessionStart"),
+        (Self::UserPromptSubmit, "UserPromptSubmit"),
+        (Self::Stop, "Stop"),
+        (Self::SessionEnd, "SessionEnd"),
+    ];
 }
 
 /// What a provider showed.

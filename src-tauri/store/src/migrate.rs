@@ -24,8 +24,10 @@ pub(crate) struct Migration {
 }
 
 /// Every step of this program, in order.
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "ledger", sql: include_str!("migrations/0001_ledger.sql") }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "ledger", sql: include_str!("migrations/0001_ledger.sql") },
+    Migration { version: 2, name: "sessions", sql: include_str!("migrations/0002_sessions.sql") },
+];
 
 /// Where a start may be interrupted; tests end the process there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod events;
 mod gates;
 mod plan;
 mod posts;
+mod sessions;
 mod turns;
 mod units;
 
@@ -37,6 +38,8 @@ pub enum IdTable {
     Post,
     /// Planned rounds.
     Item,
+    /// Sessions.
+    Session,
     /// Tasks.
     Task,
 }
@@ -48,6 +51,7 @@ impl IdTable {
             Self::Turn => "turn",
             Self::Post => "post",
             Self::Item => "plan_item",
+            Self::Session => "session",
             Self::Task => "task",
         }
     }

@@ -14,6 +14,7 @@ mod events;
 mod gates;
 mod plan;
 mod posts;
+mod sessions;
 mod turns;
 mod units;
 

@@ -57,7 +57,8 @@ fn put(place: &mut Value, path: &[&str], value: Value) -> Option<()> {
             *place = Value::Array(Vec::new());
         }
         let items = place.as_array_mut()?;
-        let fits = |item: &Value| rest.first().is_some_and(|name| !name.is_empty() && item.is_object() && item.get(name).is_none());
+        let fits =
+            |item: &Value| rest.first().is_some_and(|name| !name.is_empty() && item.is_object() && item.get(name).is_none());
         if !items.last().is_some_and(fits) {
             items.push(Value::Null);
         }

@@ -93,7 +93,12 @@ const READS: [(&str, &str, &[Flag], Words); 26] = [
     ("workflow", "view", &[takes("ref", Some('r')), plain("yaml", Some('y'))], Words::Named),
     ("release", "list", &[takes("limit", Some('L')), takes("order", Some('O')), plain("exclude-drafts", None)], Words::Named),
     ("release", "view", &[], Words::Named),
-    ("label", "list", &[takes("limit", Some('L')), takes("search", Some('S')), takes("sort", None), takes("order", None)], Words::Named),
+    (
+        "label",
+        "list",
+        &[takes("limit", Some('L')), takes("search", Some('S')), takes("sort", None), takes("order", None)],
+        Words::Named,
+    ),
     ("ruleset", "list", &[takes("limit", Some('L')), plain("parents", Some('p'))], Words::Named),
     ("ruleset", "view", &[plain("parents", Some('p'))], Words::Named),
     ("ruleset", "check", &[plain("default", None)], Words::Named),
@@ -140,7 +145,9 @@ pub(super) fn command(group: &str, command: &str, words: &[&str], site: &Site) -
             Words::Free => (*word).to_owned(),
             Words::Repository => repository(word, site)?,
             Words::Named if word.contains("://") => on_our_host(word, site)?,
-            Words::Named if word.contains(':') && word.contains('@') => return Err(format!("`{word}` is no name that is taken here")),
+            Words::Named if word.contains(':') && word.contains('@') => {
+                return Err(format!("`{word}` is no name that is taken here"));
+            }
             Words::Named => (*word).to_owned(),
         };
         argv.push(word);
@@ -161,7 +168,10 @@ fn on_our_host(address: &str, site: &Site) -> Result<String, String> {
 /// A `--jq` filter that does not look at the environment, where the real `gh` has its token.
 fn filter(text: &str) -> Result<&str, String> {
     if text.to_ascii_lowercase().contains("env") {
-        return Err("a `--jq` filter that speaks of `env` is refused, for it could read the environment; name the fields another way".to_owned());
+        return Err(
+            "a `--jq` filter that speaks of `env` is refused, for it could read the environment; name the fields another way"
+                .to_owned(),
+        );
     }
     Ok(text)
 }
@@ -178,7 +188,9 @@ fn shaped(given: &Given<'_>, argv: &mut Vec<String>) -> Result<(), String> {
     for (name, value) in &given.flags {
         match *name {
             "header" if harmless(value) => argv.push(format!("--header={value}")),
-            "header" => return Err(format!("the header `{}` is refused; `Accept` is taken", value.split(':').next().unwrap_or_default())),
+            "header" => {
+                return Err(format!("the header `{}` is refused; `Accept` is taken", value.split(':').next().unwrap_or_default()));
+            }
             "jq" => argv.push(format!("--jq={}", filter(value)?)),
             "template" | "preview" => argv.push(format!("--{name}={value}")),
             "include" | "paginate" | "silent" | "slurp" => argv.push(format!("--{name}")),

@@ -109,7 +109,8 @@ pub(super) fn api(path: &str, given: &Given<'_>, site: &Site, read: &mut Reader<
 fn form(given: &Given<'_>) -> Result<AnswerForm, String> {
     for flag in ["template", "include", "paginate", "slurp", "header", "preview"] {
         // What a client says it accepts changes nothing of a write.
-        let harmless = flag == "header" && given.flags.iter().filter(|(name, _)| *name == flag).all(|(_, value)| super::read::harmless(value));
+        let harmless = flag == "header"
+            && given.flags.iter().filter(|(name, _)| *name == flag).all(|(_, value)| super::read::harmless(value));
         if given.has(flag) && !harmless {
             return Err(format!("`--{flag}` of `gh api` is not taken with a write; leave it out"));
         }
@@ -118,7 +119,8 @@ fn form(given: &Given<'_>) -> Result<AnswerForm, String> {
         return Ok(AnswerForm::Silent);
     }
     let Some(filter) = given.last("jq") else { return Ok(AnswerForm::Json) };
-    let member = filter.trim().strip_prefix('.').filter(|m| !m.is_empty() && m.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+    let member =
+        filter.trim().strip_prefix('.').filter(|m| !m.is_empty() && m.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
     match member {
         Some(member) => Ok(AnswerForm::Member(member.to_owned())),
         None if filter.trim() == "." => Ok(AnswerForm::Json),

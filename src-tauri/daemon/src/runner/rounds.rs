@@ -299,7 +299,8 @@ fn run_spec(outside: &Outside, order: &StartOrder) -> Result<RunSpec, String> {
         commands: permissions.commands,
         fetch: permissions.fetch == Grant::Allow,
     };
-    let resolved = resolve(&config, &wiring(outside, &config, order.session, &folder), &allowed).map_err(|fault| fault.to_string())?;
+    let resolved =
+        resolve(&config, &wiring(outside, &config, order.session, &folder), &allowed).map_err(|fault| fault.to_string())?;
     if order.fork && !resolved.forks {
         return Err(format!(
             "the agent `{}` cannot promise to leave a fork's own settings alone; set `agents.{}.forks = true` to run it there all the same",

@@ -32,7 +32,10 @@ pub(crate) fn description() -> Value {
         Event,
         ToolAnswer,
         GhRequest,
-        GhAnswer
+        GhAnswer,
+        Session,
+        HookRequest,
+        PromptRequest
     );
     let _reference = generator.subschema_for::<Problem>();
     let mut paths = serde_json::Map::new();

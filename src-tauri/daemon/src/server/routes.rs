@@ -19,6 +19,7 @@ use wloop_store::{GateFilter, IdTable, PostFilter, TurnFilter};
 
 use super::answer::{Failure, caller, guard, nowhere};
 use super::{Peer, Shared, live, openapi, sessions};
+use crate::caller::acts_for_person;
 use crate::engine::Reply;
 use crate::input::{Caller, Input, Observation, Request, UnitName};
 use crate::refusal::RefusalKind;
@@ -53,6 +54,10 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::POST_RETRY.path, post(post_retry))
         .route(op::POST_DISCARD.path, post(post_discard))
         .route(op::EVENTS.path, get(get_events))
+        .route(op::SESSIONS.path, get(sessions::list))
+        .route(op::HOOK.path, post(sessions::hook))
+        .route(op::CLOSE_SESSION.path, post(sessions::close))
+        .route(op::PROMPT_SESSION.path, post(sessions::prompt))
         .route(op::TOOL.path, post(sessions::call_tool))
         .route(op::GH.path, post(sessions::call_gh))
         .route(op::OPENAPI.path, get(|| async { Json(openapi::description()) }))
@@ -72,7 +77,7 @@ async fn get_status(State(shared): State<Shared>) -> Answer<api::Status> {
 
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Narrow {
+pub(super) struct Narrow {
     status: Option<String>,
     kind: Option<String>,
     unit: Option<String>,
@@ -101,19 +106,25 @@ impl Narrow {
         }
     }
 
-    fn limit(&self) -> usize {
+    /// A session's state.
+    pub(super) fn session_state(&self) -> Result<Option<&'static str>, Failure> {
+        let known = ["active", "dormant", "closed"].map(|word| (word, word));
+        Self::word(self.state.as_ref(), "state", &known)
+    }
+
+    pub(super) fn limit(&self) -> usize {
         self.limit.unwrap_or(ROWS).min(ROWS)
     }
 }
 
-fn narrow(query: Result<Query<Narrow>, axum::extract::rejection::QueryRejection>) -> Result<Narrow, Failure> {
+pub(super) fn narrow(query: Result<Query<Narrow>, axum::extract::rejection::QueryRejection>) -> Result<Narrow, Failure> {
     match query {
         Ok(Query(narrow)) => Ok(narrow),
         Err(fault) => Err(Failure::new(RefusalKind::Invalid, format!("the query is not right: {}", fault.body_text()))),
     }
 }
 
-type Queried = Result<Query<Narrow>, axum::extract::rejection::QueryRejection>;
+pub(super) type Queried = Result<Query<Narrow>, axum::extract::rejection::QueryRejection>;
 
 async fn get_gates(State(shared): State<Shared>, query: Queried) -> Answer<Vec<api::Gate>> {
     let narrow = narrow(query)?;
@@ -143,7 +154,7 @@ fn the_gate(shared: &Shared, gate: GateId) -> Answer<api::Gate> {
 }
 
 /// Hands a request of this caller in.
-async fn ask(shared: &Shared, caller: Caller, request: Request) -> Result<Reply, Failure> {
+pub(super) async fn ask(shared: &Shared, caller: Caller, request: Request) -> Result<Reply, Failure> {
     let reply = shared.outside.hub.ask(Input::Request { caller, request }).await;
     reply.map_err(|error| Failure::of(shared, error))
 }
@@ -239,8 +250,8 @@ async fn get_turn(
     // A session reads no other session's transcript ("What an agent may do").
     let own = match &caller {
         Caller::Person => true,
-        Caller::Session(session) => *session == row.session,
-        Caller::Unknown(_) => false,
+        Caller::Session(session) if *session == row.session => true,
+        Caller::Session(_) | Caller::Unknown(_) => shared.outside.hub.read(|reads| acts_for_person(reads, &caller))?,
     };
     let path = shared.outside.home.transcripts().join(format!("{turn}.jsonl"));
     let transcript = if own { health::transcript(&path, row.created_at, TRANSCRIPT) } else { Vec::new() };
@@ -255,7 +266,7 @@ async fn start_turn(
 ) -> Answer<api::PlanAnswer> {
     let caller = caller(&shared, peer, &headers)?;
     let wanted: api::TurnRequest = parse(&body)?;
-    if caller != Caller::Person {
+    if !shared.outside.hub.read(|reads| acts_for_person(reads, &caller))? {
         // Said before anything is read for it.
         let unit = UnitRef::github("-");
         let request = Request::StartTurn { unit, intent: wanted.intent, stage: wanted.stage, guidance: None };
@@ -431,12 +442,12 @@ pub(super) fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
     })
 }
 
-fn missing(what: &str, text: &str) -> Failure {
+pub(super) fn missing(what: &str, text: &str) -> Failure {
     Failure::new(RefusalKind::NotFound, format!("there is no {what} `{text}`; `wloop {what}s` lists them"))
 }
 
 /// An id, or a prefix of at least four digits that only one object has.
-fn id<T: std::str::FromStr>(shared: &Shared, table: IdTable, what: &str, text: &str) -> Result<T, Failure> {
+pub(super) fn id<T: std::str::FromStr>(shared: &Shared, table: IdTable, what: &str, text: &str) -> Result<T, Failure> {
     if let Ok(id) = text.parse() {
         return Ok(id);
     }

@@ -5,7 +5,7 @@ use rusqlite::params;
 use wloop_core::id::{SessionId, TurnId};
 
 use super::Writes;
-use crate::convert::{ms, opt_str, text};
+use crate::convert::{ms, text};
 use crate::error::StoreError;
 
 impl Writes<'_> {
@@ -13,7 +13,7 @@ impl Writes<'_> {
     pub fn loop_typed(&self, session: SessionId, turn: TurnId, now: Timestamp) -> Result<(), StoreError> {
         self.run(
             "INSERT INTO prompt (session, typist, turn, at) VALUES (?1, 'loop', ?2, ?3)",
-            params![text(session), opt_str(Some(turn)), ms(now)],
+            params![text(session), text(turn), ms(now)],
         )?;
         Ok(())
     }

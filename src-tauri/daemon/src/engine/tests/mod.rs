@@ -7,6 +7,7 @@ mod ledger;
 mod random;
 mod rounds;
 mod sends;
+mod sessions;
 mod stops;
 mod sync;
 mod tools;
