@@ -107,7 +107,7 @@ fn roads(scene: &Scene) -> Vec<Road> {
             End::Forbidden,
         );
     }
-    add("the socket as a web page", Child, Act::Http(resolve.clone().header("Origin", "http://localhost")), End::Forbidden);
+    add("the socket as a web page", Child, Act::Http(resolve.header("Origin", "http://localhost")), End::Forbidden);
     let disguised = RawRequest::get(&format!("/api/gates/{gate}")).header("X-HTTP-Method-Override", "POST");
     add("a read that calls itself a write", Child, Act::Http(disguised), End::Code1);
     add(

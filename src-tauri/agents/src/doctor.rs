@@ -158,8 +158,8 @@ fn codex(said: Result<Output, String>) -> Option<bool> {
 
 /// Gemini has no command that says it; it is signed in where it is told how, by a variable or in the person's settings.
 fn gemini(environment: &BTreeMap<String, String>) -> Option<bool> {
-    let told = |name: &&str| environment.get(*name).is_some_and(|value| !value.is_empty());
-    if ["GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"].iter().any(|name| told(&name)) {
+    let told = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
+    if ["GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"].iter().any(|name| told(name)) {
         return Some(true);
     }
     let home = environment.get("GEMINI_CLI_HOME").filter(|h| !h.is_empty()).or_else(|| environment.get("HOME"))?;

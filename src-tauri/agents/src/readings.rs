@@ -235,10 +235,7 @@ mod tests {
         assert!(clean().pendency(Some(TurnState::Recorded), false).is_empty());
         assert!(clean().pendency(None, false).is_empty());
         let all = Reading::default().pendency(Some(TurnState::Asked), true);
-        assert_eq!(
-            all,
-            ["modified files", "untracked files", "commits on no remote", "turn asked unanswered", "turn open"]
-        );
+        assert_eq!(all, ["modified files", "untracked files", "commits on no remote", "turn asked unanswered", "turn open"]);
         assert_eq!(clean().pendency(Some(TurnState::Failed), false), ["turn failed"]);
         assert_eq!(clean().pendency(Some(TurnState::Unrecorded), false), ["turn unrecorded"]);
         assert_eq!(clean().pendency(Some(TurnState::Started), true), ["turn open"]);

@@ -133,7 +133,7 @@ async fn write(
                 AnswerForm::Member(name) => match &json[name] {
                     Value::Null => "\n".to_owned(),
                     Value::String(text) => format!("{text}\n"),
-                    other => format!("{other}\n"),
+                    other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => format!("{other}\n"),
                 },
             };
             Ok(GhAnswer { code: 0, out, err: String::new() })

@@ -91,7 +91,7 @@ pub(crate) fn inspect(connection: &Connection, path: &Path, known: &[Migration])
     Ok(version)
 }
 
-/// Brings the file from `version` to the newest one; a backup is made before each step on a file that is not empty.
+/// Brings the file from `version` to the newest one; a backup is made before each step on a file that was not empty.
 pub(crate) fn migrate(
     connection: &mut Connection,
     path: &Path,
@@ -100,11 +100,13 @@ pub(crate) fn migrate(
     now: Timestamp,
     at: &dyn Fn(Step),
 ) -> Result<(), StoreError> {
+    // A file that was empty at this start holds nothing worth a backup between its first steps.
+    let empty = version == 0;
     for migration in known {
         if migration.version <= version {
             continue;
         }
-        if version > 0 {
+        if !empty {
             back_up(connection, path, &before(path, migration.version))?;
             at(Step::BackedUp(migration.version));
         }

@@ -189,7 +189,10 @@ fn shaped(given: &Given<'_>, argv: &mut Vec<String>) -> Result<(), String> {
         match *name {
             "header" if harmless(value) => argv.push(format!("--header={value}")),
             "header" => {
-                return Err(format!("the header `{}` is refused; `Accept` is taken", value.split(':').next().unwrap_or_default()));
+                return Err(format!(
+                    "the header `{}` is refused; `Accept` is taken",
+                    value.split(':').next().unwrap_or_default()
+                ));
             }
             "jq" => argv.push(format!("--jq={}", filter(value)?)),
             "template" | "preview" => argv.push(format!("--{name}={value}")),
