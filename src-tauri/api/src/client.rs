@@ -25,8 +25,9 @@ pub use stream::{Events, PATIENCE};
 use crate::operation::{self, Method, Operation};
 use crate::problem::Problem;
 use crate::types::{
-    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Fact, Gate, Health, Holds, PauseRequest, PlanAnswer, PlanItem,
-    PlanRequest, Post, Resolve, Status, ToolAnswer, Turn, TurnDetail, TurnRequest, UnitDetail,
+    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Fact, Gate, GhAnswer, GhRequest, Health, Holds, HookRequest,
+    PauseRequest, PlanAnswer, PlanItem, PlanRequest, Post, PromptRequest, Resolve, Session, Status, ToolAnswer, Turn, TurnDetail,
+    TurnRequest, UnitDetail,
 };
 
 /// What a call may take when nothing else is said. Publishing looks a doubtful post up for up to half a minute, so it is above that.
@@ -406,6 +407,47 @@ impl Client {
     /// See [`ClientError`].
     pub async fn tool(&self, session: &str, tool: &str, arguments: &serde_json::Value) -> Result<ToolAnswer, ClientError> {
         self.write(&operation::TOOL, &[session, tool], Some(arguments)).await
+    }
+
+    /// Sessions, newest first; of this state, or without the closed ones.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn sessions(&self, state: Option<&str>) -> Result<Vec<Session>, ClientError> {
+        let query: Vec<(&str, String)> = state.iter().map(|state| ("state", (*state).to_owned())).collect();
+        self.read(&operation::SESSIONS, &[], &query).await
+    }
+
+    /// Tells what an agent's own hook told.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn hook(&self, report: &HookRequest) -> Result<Session, ClientError> {
+        self.write(&operation::HOOK, &[], Some(report)).await
+    }
+
+    /// Closes a session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn close_session(&self, session: &str) -> Result<Session, ClientError> {
+        self.write(&operation::CLOSE_SESSION, &[session], None::<&()>).await
+    }
+
+    /// Types into a session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn prompt_session(&self, session: &str, text: &str) -> Result<Session, ClientError> {
+        self.write(&operation::PROMPT_SESSION, &[session], Some(&PromptRequest { text: text.to_owned() })).await
+    }
+
+    /// Makes one call of the `gh` on the path of an agent session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn gh(&self, session: &str, request: &GhRequest) -> Result<GhAnswer, ClientError> {
+        self.write(&operation::GH, &[session], Some(request)).await
     }
 
     /// The description of the API.

@@ -96,7 +96,12 @@ operations! {
     POST_RETRY = Post "/api/posts/{id}/retry" Person "" -> "Post", "Sends a failed post again; a doubtful one is looked up first.";
     POST_DISCARD = Post "/api/posts/{id}/discard" Person "Discard" -> "Post", "Drops a failed post.";
     EVENTS = Get "/api/events" Anyone "" -> "[Event]", "The record after `since`; live with `Accept: text/event-stream`.";
+    SESSIONS = Get "/api/sessions" Anyone "" -> "[Session]", "Sessions, newest first; `state` narrows, and closed ones are left out without it.";
+    HOOK = Post "/api/sessions/hook" Person "HookRequest" -> "Session", "What an agent's own hook tells of its session.";
+    CLOSE_SESSION = Post "/api/sessions/{id}/close" Person "" -> "Session", "Closes a session that is not in use.";
+    PROMPT_SESSION = Post "/api/sessions/{id}/prompt" Person "PromptRequest" -> "Session", "Types into a session; a headless one takes none.";
     TOOL = Post "/api/sessions/{id}/tools/{tool}" ThatSession "" -> "ToolAnswer", "One call of a tool of an agent session.";
+    GH = Post "/api/sessions/{id}/gh" ThatSession "GhRequest" -> "GhAnswer", "One call of the `gh` on the path of an agent session.";
     OPENAPI = Get "/api/openapi.json" Anyone "" -> "", "The description of this API.";
 }
 

@@ -54,6 +54,12 @@ pub(crate) enum Command {
     Turn(TurnArguments),
     /// List, show, write and answer drafts: nothing of them goes out before you approve it
     Outbox(OutboxArguments),
+    /// List sessions with agents
+    Sessions,
+    /// Act on one session
+    Session(SessionArguments),
+    /// Tell the daemon what an agent's own hook tells; for the agent's settings
+    Hook(HookArguments),
     /// List what went out, and settle what failed or cannot be told
     Posts(PostsArguments),
     /// Print the record of what happened
@@ -329,6 +335,43 @@ pub(crate) enum OutboxCommand {
         #[arg(value_parser = id)]
         id: String,
     },
+}
+
+/// `wloop session`.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: SessionCommand,
+}
+
+/// What can be done with a session.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Close a session that is not in use
+    Close {
+        /// The session's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
+    /// Type into a session
+    Prompt {
+        /// The session's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+        /// The text; `-` reads it from standard input
+        text: String,
+    },
+}
+
+/// `wloop hook`.
+#[derive(Debug, Args)]
+pub(crate) struct HookArguments {
+    /// What happened: SessionStart, UserPromptSubmit, Stop or SessionEnd
+    pub(crate) event: String,
+    /// The agent's name
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
 }
 
 /// `wloop posts`.

@@ -11,5 +11,6 @@ pub(crate) mod inbox;
 pub(crate) mod outbox;
 pub(crate) mod plan;
 pub(crate) mod posts;
+pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod turns;

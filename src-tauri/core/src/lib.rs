@@ -12,6 +12,7 @@ pub mod id;
 pub mod plan;
 pub mod post;
 pub mod rules;
+pub mod session;
 pub mod stops;
 pub mod turn;
 pub mod window;

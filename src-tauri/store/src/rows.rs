@@ -236,6 +236,34 @@ pub struct SessionRow {
     pub created_at: Timestamp,
 }
 
+/// Something that was typed into a session (SES-02).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptRow {
+    /// Its number; a later prompt has a higher one.
+    pub id: i64,
+    /// The session.
+    pub session: SessionId,
+    /// Whether the person typed it; the loop did otherwise.
+    pub by_person: bool,
+    /// The turn whose prompt it was.
+    pub turn: Option<TurnId>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What an agent's own hooks report of a session (SES-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookedRow {
+    /// The session.
+    pub session: SessionId,
+    /// Whether its agent tells of prompts.
+    pub reports_prompts: bool,
+    /// Whether its agent works on one.
+    pub works: bool,
+    /// When it was last told of.
+    pub seen_at: Timestamp,
+}
+
 /// The process of a turn (RUN-07).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessRow {

@@ -11,8 +11,8 @@ use wloop_core::plan::{ItemEvent, ItemState};
 use wloop_core::rules::profile::Workflow;
 use wloop_store::rows::{CapRow, GateRow, ItemRow, NewEvent};
 
-use super::gates::{NewGate, Policy};
 use super::book::Seen;
+use super::gates::{NewGate, Policy};
 use super::{Cx, event};
 use crate::refusal::Answer;
 
@@ -147,7 +147,7 @@ impl Cx<'_> {
     pub(super) fn see_consequence(&mut self, row: &GateRow) -> Answer<bool> {
         let seen = self.tx.set_consequence_seen(row.gate.id, self.now)?;
         if seen {
-            self.event(self.about(row, EventKind::ConsequenceSeen, Actor::PERSON))?;
+            self.event(self.about(row, EventKind::ConsequenceSeen, self.acting.clone()))?;
         }
         Ok(seen)
     }

@@ -307,7 +307,7 @@ impl Cx<'_> {
                 if let Some(text) = guidance {
                     self.tx.keep_guidance(unit, text, false, self.now)?;
                 }
-                self.resolve(&gate, "run_now", None, &Actor::PERSON)?;
+                self.resolve(&gate, "run_now", None, &self.acting.clone())?;
                 return Ok(Reply::Round { gate: gate.gate.id });
             }
             if gate.gate.closed.is_none() {
@@ -315,7 +315,7 @@ impl Cx<'_> {
                     Some(text) => ("guide", Some(text)),
                     None => ("run_now", None),
                 };
-                self.resolve(&gate, intent, text, &Actor::PERSON)?;
+                self.resolve(&gate, intent, text, &self.acting.clone())?;
                 return Ok(Reply::Round { gate: gate.gate.id });
             }
             let words = format!("a round on {} is about to start: {}", seen.detail.slug(), pending.reason);
@@ -330,7 +330,7 @@ impl Cx<'_> {
             kind: GateKind::Plan,
             unit,
             words: format!("{intent} {} by hand", seen.detail.slug()),
-            policy: Policy::ByPerson(&Actor::PERSON),
+            policy: Policy::ByPerson(&self.acting.clone()),
             turn: None,
         })?;
         let item = ItemRow {
@@ -355,7 +355,7 @@ impl Cx<'_> {
             unit: Some(unit.clone()),
             gate: Some(gate.gate.id),
             data: json!({ "why": item.reason, "stage": item.stage }),
-            actor: Actor::PERSON,
+            actor: self.acting.clone(),
             ..event(EventKind::RoundPlanned, name)
         })?;
         Ok(Reply::Round { gate: gate.gate.id })

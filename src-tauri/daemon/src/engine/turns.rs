@@ -150,6 +150,7 @@ impl Cx<'_> {
         if turn.state != TurnState::Starting || !self.step_turn(&turn, TurnEvent::Give, EventKind::TurnSent, "")? {
             return Ok(());
         }
+        self.tx.loop_typed(turn.session, id, self.now)?;
         for (name, _) in self.tx.effects(id)? {
             match name.as_str() {
                 // Drops whatever else is planned on the unit (EFFECT-03).

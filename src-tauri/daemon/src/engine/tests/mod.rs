@@ -11,6 +11,7 @@ mod ledger;
 mod random;
 mod rounds;
 mod sends;
+mod sessions;
 mod stops;
 mod sync;
 mod tools;

@@ -22,11 +22,7 @@ use crate::view;
 
 /// The unit that a path names: the key may be any of the names that people write.
 pub(in crate::server) fn named(shared: &Shared, provider: &str, key: &str) -> Result<UnitRef, Failure> {
-    if key.contains(['#', '/']) {
-        known_unit(shared, key)
-    } else {
-        known_unit(shared, &format!("{provider}:{key}"))
-    }
+    if key.contains(['#', '/']) { known_unit(shared, key) } else { known_unit(shared, &format!("{provider}:{key}")) }
 }
 
 pub(in crate::server) async fn get_unit(
