@@ -88,9 +88,9 @@ mod tests {
                 assert!(Workplace { unfinished: Some(unfinished), ..(*idle).clone() }.busy(now).is_some(), "{unfinished:?}");
             }
         }
-        assert_eq!(Workplace { modified: 1, ..author.clone() }.busy(now).unwrap(), "its workspace has 1 modified file");
-        assert_eq!(Workplace { modified: 3, ..author.clone() }.busy(now).unwrap(), "its workspace has 3 modified files");
-        assert!(Workplace { branch: Branch::Apart, ..author.clone() }.busy(now).is_some());
+        assert_eq!(Workplace { modified: 1, ..author }.busy(now).unwrap(), "its workspace has 1 modified file");
+        assert_eq!(Workplace { modified: 3, ..author }.busy(now).unwrap(), "its workspace has 3 modified files");
+        assert!(Workplace { branch: Branch::Apart, ..author }.busy(now).is_some());
         assert_eq!(Workplace { branch: Branch::Behind, ..author }.busy(now), None, "it can be moved forward");
         assert_eq!(
             Workplace { modified: 3, branch: Branch::Apart, ..review }.busy(now),

@@ -62,7 +62,7 @@ impl Life {
             rules.config.github.rounds.per_pull_request = 2;
             rules.config.github.rounds.per_day = 3;
         }
-        let mut rig = Rig::made(seed + 10, rules, seed % 3 != 0);
+        let mut rig = Rig::made(seed + 10, rules, !seed.is_multiple_of(3));
         rig.sweep(&pulls.iter().collect::<Vec<_>>());
         let mut flying = Vec::new();
         // Most lives begin with an agent at work, so that they come to what an agent does.
