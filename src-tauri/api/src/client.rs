@@ -25,8 +25,9 @@ pub use stream::{Events, PATIENCE};
 use crate::operation::{self, Method, Operation};
 use crate::problem::Problem;
 use crate::types::{
-    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Gate, Health, PlanAnswer, PlanItem, PlanRequest, Post, Resolve,
-    Status, ToolAnswer, Turn, TurnDetail, TurnRequest,
+    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Fact, Gate, GhAnswer, GhRequest, Health, Holds, HookRequest,
+    PauseRequest, PlanAnswer, PlanItem, PlanRequest, Post, PromptRequest, Resolve, Session, Status, ToolAnswer, Turn, TurnDetail,
+    TurnRequest, UnitDetail,
 };
 
 /// What a call may take when nothing else is said. Publishing looks a doubtful post up for up to half a minute, so it is above that.
@@ -181,6 +182,57 @@ impl Client {
     /// See [`ClientError`].
     pub async fn decide_plan(&self, body: &PlanRequest) -> Result<PlanAnswer, ClientError> {
         self.write(&operation::DECIDE_PLAN, &[], Some(body)).await
+    }
+
+    /// The person looked after a consequence that failed or cannot be told.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn saw_gate(&self, id: &str) -> Result<Gate, ClientError> {
+        self.write(&operation::SAW_GATE, &[id], None::<&()>).await
+    }
+
+    /// A unit, in any spelling that the command line takes: its rounds, and why no other runs.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn unit(&self, unit: &str) -> Result<UnitDetail, ClientError> {
+        let (provider, key) = provider_and_key(unit);
+        self.read(&operation::UNIT, &[provider, key], &[]).await
+    }
+
+    /// Every fact of a unit.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn unit_facts(&self, unit: &str) -> Result<Vec<Fact>, ClientError> {
+        let (provider, key) = provider_and_key(unit);
+        self.read(&operation::UNIT_FACTS, &[provider, key], &[]).await
+    }
+
+    /// Pauses, resumes, mutes or unmutes a unit, in any spelling that the command line takes: `operation` is one of the four.
+    ///
+    /// # Errors
+    /// See [`ClientError`]; an unknown unit is a [`Problem`] of status 404.
+    pub async fn hold_unit(&self, operation: &Operation, unit: &str) -> Result<UnitDetail, ClientError> {
+        let (provider, key) = provider_and_key(unit);
+        self.write(operation, &[provider, key], None::<&()>).await
+    }
+
+    /// Pauses all rounds.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn pause(&self, body: &PauseRequest) -> Result<Holds, ClientError> {
+        self.write(&operation::PAUSE, &[], Some(body)).await
+    }
+
+    /// Resumes, mutes or unmutes everything: `operation` is one of the three.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn hold_all(&self, operation: &Operation) -> Result<Holds, ClientError> {
+        self.write(operation, &[], None::<&()>).await
     }
 
     /// Turns, newest first.
@@ -357,6 +409,47 @@ impl Client {
         self.write(&operation::TOOL, &[session, tool], Some(arguments)).await
     }
 
+    /// Sessions, newest first; of this state, or without the closed ones.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn sessions(&self, state: Option<&str>) -> Result<Vec<Session>, ClientError> {
+        let query: Vec<(&str, String)> = state.iter().map(|state| ("state", (*state).to_owned())).collect();
+        self.read(&operation::SESSIONS, &[], &query).await
+    }
+
+    /// Tells what an agent's own hook told.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn hook(&self, report: &HookRequest) -> Result<Session, ClientError> {
+        self.write(&operation::HOOK, &[], Some(report)).await
+    }
+
+    /// Closes a session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn close_session(&self, session: &str) -> Result<Session, ClientError> {
+        self.write(&operation::CLOSE_SESSION, &[session], None::<&()>).await
+    }
+
+    /// Types into a session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn prompt_session(&self, session: &str, text: &str) -> Result<Session, ClientError> {
+        self.write(&operation::PROMPT_SESSION, &[session], Some(&PromptRequest { text: text.to_owned() })).await
+    }
+
+    /// Makes one call of the `gh` on the path of an agent session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn gh(&self, session: &str, request: &GhRequest) -> Result<GhAnswer, ClientError> {
+        self.write(&operation::GH, &[session], Some(request)).await
+    }
+
     /// The description of the API.
     ///
     /// # Errors
@@ -485,6 +578,15 @@ fn target(path: &str, parts: &[&str], query: &[(&str, String)]) -> String {
         out.extend(utf8_percent_encode(value, SEGMENT));
     }
     out
+}
+
+/// What the routes of a unit take: `provider:key` as it is, any other spelling as a pull request's.
+fn provider_and_key(unit: &str) -> (&str, &str) {
+    let unit = unit.trim();
+    match unit.split_once(':') {
+        Some((provider, key)) if !key.starts_with("//") && !unit.contains('#') => (provider, key),
+        _ => ("github", unit),
+    }
 }
 
 fn given<'a>(query: &[(&'a str, &Option<String>)]) -> Vec<(&'a str, String)> {

@@ -36,6 +36,16 @@ pub(crate) enum Command {
     Gates(GatesArguments),
     /// List, run and skip planned rounds
     Plan(PlanArguments),
+    /// Let no round of a pull request, or of anything, start by itself
+    Pause(PauseArguments),
+    /// Let rounds of a paused pull request, or of everything, go on
+    Resume(HoldArguments),
+    /// Announce no round of a pull request, or of anything; they go on
+    Mute(HoldArguments),
+    /// Announce rounds again
+    Unmute(HoldArguments),
+    /// Show where a pull request stands, why no round runs on it, and every fact that rules read of it
+    Facts(FactsArguments),
     /// Review a pull request now; it does not wait for a window
     Review(ReviewArguments),
     /// List and show the rounds that ran
@@ -44,6 +54,12 @@ pub(crate) enum Command {
     Turn(TurnArguments),
     /// List, show, write and answer drafts: nothing of them goes out before you approve it
     Outbox(OutboxArguments),
+    /// List sessions with agents
+    Sessions,
+    /// Act on one session
+    Session(SessionArguments),
+    /// Tell the daemon what an agent's own hook tells; for the agent's settings
+    Hook(HookArguments),
     /// List what went out, and settle what failed or cannot be told
     Posts(PostsArguments),
     /// Print the record of what happened
@@ -115,6 +131,12 @@ pub(crate) enum GatesCommand {
         #[arg(long, value_name = "FILE", conflicts_with = "draft_text")]
         draft_file: Option<PathBuf>,
     },
+    /// Say that you looked after what failed or cannot be told; it is warned of no more
+    Seen {
+        /// The gate's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
     /// Run a consequence that failed once more
     Retry {
         /// The gate's id, or at least its first four characters
@@ -133,6 +155,32 @@ pub(crate) struct PlanArguments {
     /// Go on showing it, with its countdowns, until Ctrl-C
     #[arg(long)]
     pub(crate) follow: bool,
+    /// Only this pull request, and why no other round of it runs
+    #[arg(long, value_name = "UNIT", conflicts_with = "follow")]
+    pub(crate) unit: Option<String>,
+}
+
+/// `wloop pause`.
+#[derive(Debug, Args)]
+pub(crate) struct PauseArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`; everything when left out
+    pub(crate) unit: Option<String>,
+    /// Everything, said out loud
+    #[arg(long, conflicts_with = "unit")]
+    pub(crate) all: bool,
+    /// Everything, until this instant (2026-01-31T09:00:00Z) or for so long (90m, 2h, 3d)
+    #[arg(long, value_name = "WHEN", conflicts_with = "unit")]
+    pub(crate) until: Option<String>,
+}
+
+/// `wloop resume`, `wloop mute` and `wloop unmute`.
+#[derive(Debug, Args)]
+pub(crate) struct HoldArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`; everything when left out
+    pub(crate) unit: Option<String>,
+    /// Everything, said out loud
+    #[arg(long, conflicts_with = "unit")]
+    pub(crate) all: bool,
 }
 
 /// What can be done with planned rounds.
@@ -151,6 +199,13 @@ pub(crate) enum PlanCommand {
         /// Its address, `owner/repo#n` or `github:<key>`
         unit: String,
     },
+}
+
+/// `wloop facts`.
+#[derive(Debug, Args)]
+pub(crate) struct FactsArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`
+    pub(crate) unit: String,
 }
 
 /// `wloop review`.
@@ -280,6 +335,43 @@ pub(crate) enum OutboxCommand {
         #[arg(value_parser = id)]
         id: String,
     },
+}
+
+/// `wloop session`.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: SessionCommand,
+}
+
+/// What can be done with a session.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Close a session that is not in use
+    Close {
+        /// The session's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
+    /// Type into a session
+    Prompt {
+        /// The session's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+        /// The text; `-` reads it from standard input
+        text: String,
+    },
+}
+
+/// `wloop hook`.
+#[derive(Debug, Args)]
+pub(crate) struct HookArguments {
+    /// What happened: SessionStart, UserPromptSubmit, Stop or SessionEnd
+    pub(crate) event: String,
+    /// The agent's name
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
 }
 
 /// `wloop posts`.

@@ -59,7 +59,17 @@ kinds! {
     ConsequenceRan = "consequence_ran" Inner, "What a gate released was carried out.";
     ConsequenceFailed = "consequence_failed" Done, "What a gate released failed.";
     ConsequenceUnknown = "consequence_unknown" Done, "The daemon stopped inside what a gate released.";
+    ConsequenceSeen = "consequence_seen" Decided, "The person has looked after a consequence that failed or is unknown.";
     ConsequenceRetried = "consequence_retried" Decided, "The person runs a failed consequence again.";
+    Paused = "paused" Decided, "The person pauses all rounds.";
+    Resumed = "resumed" Decided, "All rounds go on.";
+    UnitPaused = "unit_paused" Done, "The person pauses the rounds of a unit.";
+    UnitResumed = "unit_resumed" Done, "The rounds of a unit go on.";
+    UnitMuted = "unit_muted" Done, "Rounds of a unit, or all, are not announced.";
+    UnitUnmuted = "unit_unmuted" Done, "Rounds of a unit, or all, are announced again.";
+    TrustWritten = "trust_written" Decided, "An agent is trusted in a repository.";
+    BlockRecorded = "block_recorded" Moved, "An agent does not start in a repository.";
+    BlockLifted = "block_lifted" Moved, "What kept an agent from starting is gone.";
     RoundDeferred = "round_deferred" Moved, "A released round has to wait.";
     RoundGone = "round_gone" Moved, "A planned round left the plan.";
     GateOpened = "gate_opened" Moved, "A gate opened.";
@@ -78,6 +88,8 @@ kinds! {
     TurnFailed = "turn_failed" Moved, "The turn failed.";
     TurnDismissed = "turn_dismissed" Moved, "The turn was ended.";
     TurnUnrecorded = "turn_unrecorded" Moved, "The agent ended without a record.";
+    SessionOpened = "session_opened" Inner, "An agent's own hooks told of a session.";
+    SessionClosed = "session_closed" Done, "The person closed a session.";
     UnitSituation = "unit_situation" Moved, "A unit entered or left what is watched.";
     ProfileLoaded = "profile_loaded" Done, "A profile was loaded.";
     HealthChanged = "health_changed" Inner, "A check of health changed.";

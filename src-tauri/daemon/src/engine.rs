@@ -2,17 +2,24 @@
 //! committed with its event and everything that follows from it in one transaction. What is to be done outside is not kept in
 //! memory: [`Engine::jobs`] reads it from the rows.
 
+mod blocks;
+pub(crate) mod book;
+mod caps;
 mod draft_repairs;
 mod draft_tools;
 mod drafts;
 mod gates;
+mod holds;
 mod jobs;
 mod observe;
+pub(crate) mod offers;
 mod plan;
 mod posts;
 mod release;
+mod repairs;
 mod requests;
 mod sends;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -22,7 +29,7 @@ use jiff::{SignedDuration, Timestamp};
 use wloop_core::event::EventKind;
 use wloop_core::gate::Actor;
 use wloop_core::github::PostOrder;
-use wloop_core::id::{GateId, IdSource, PostId, TurnId};
+use wloop_core::id::{GateId, IdSource, PostId, SessionId, TurnId};
 use wloop_store::rows::NewEvent;
 use wloop_store::{Reads, Store, Writes};
 
@@ -58,12 +65,16 @@ pub enum Reply {
         /// The gate that was written for it.
         gate: GateId,
     },
+    /// Why no round of a unit runs: workflow and reason, for each workflow that has none planned (GH-FACT-29).
+    Because(Vec<(String, String)>),
     /// A turn.
     Turn(TurnId),
     /// A draft.
     Draft(PostId),
     /// A post.
     Post(PostId),
+    /// A session.
+    Session(SessionId),
     /// A tool's answer.
     Tool(serde_json::Value),
     /// A tool's answer comes when this post is settled.
@@ -106,6 +117,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) ids: &'a mut (dyn IdSource + Send),
     pub(crate) now: Timestamp,
     pub(crate) generation: i64,
+    /// Who asks, while a request is carried out: the person, through a session where one is driven (RES-03).
+    pub(crate) acting: Actor,
 }
 
 impl Cx<'_> {
@@ -133,7 +146,8 @@ pub(crate) fn event(kind: EventKind, key: impl Into<String>) -> NewEvent {
 
 impl Engine {
     /// An engine over an opened store. What an earlier daemon left in flight is settled here, in one transaction: a turn that was
-    /// being started or run has failed, a call that nobody waits for any more is to be looked up (K6, K7, K17, RUN-35).
+    /// being started or run has failed, a call that nobody waits for any more is to be looked up, a round that was marked and left no
+    /// other record is not run again (K6, K7, K17, K19, RUN-35).
     ///
     /// # Errors
     /// [`EngineError::Store`] when the ledger fails.
@@ -143,6 +157,9 @@ impl Engine {
         engine.transaction(now, |cx| {
             cx.forget_sign_out()?;
             cx.settle_lost_turns()?;
+            cx.settle_started()?;
+            cx.settle_blocks()?;
+            cx.end_left_tasks()?;
             cx.wake_released()?;
             cx.settle_lost_calls()?;
             cx.repair_drafts()?;
@@ -174,7 +191,7 @@ impl Engine {
     fn transaction<T>(&mut self, now: Timestamp, work: impl FnOnce(&mut Cx<'_>) -> Answer<T>) -> Answer<T> {
         let Self { store, rules, ids, generation } = self;
         store.write(|tx| {
-            let mut cx = Cx { tx, rules, ids: ids.as_mut(), now, generation: *generation };
+            let mut cx = Cx { tx, rules, ids: ids.as_mut(), now, generation: *generation, acting: Actor::PERSON };
             cx.notice_clock()?;
             work(&mut cx)
         })
@@ -260,6 +277,7 @@ impl Cx<'_> {
     }
 
     fn tick(&mut self) -> Answer<Reply> {
+        self.end_holds()?;
         self.carry_out_drafts()?;
         for gate in self.tx.gates_due(self.now)? {
             if let Err(fault) = self.sheltered(|cx| cx.window_ends(gate))? {
@@ -301,6 +319,7 @@ impl Cx<'_> {
             Done::Release { item, prepared } => self.end_release(item, prepared)?,
             Done::Sent { post, outcome } => self.end_post(post, outcome)?,
             Done::LookedUp { post, found } => self.end_look_up(post, found)?,
+            Done::Trusted { gate, written } => self.trust_written(gate, written)?,
             Done::Lost(post) => self.lose_post(post)?,
             Done::GroupEnded(turn) => self.tx.set_group_ended(turn).map_err(EngineError::from)?,
         }

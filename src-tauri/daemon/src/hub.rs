@@ -228,12 +228,18 @@ impl Worker {
                     #[cfg(feature = "failpoints")]
                     let resolves = self.resolves(&input, now);
                     #[cfg(feature = "failpoints")]
+                    let holds = matches!(*input, Input::Request { request: crate::input::Request::Hold { .. }, .. });
+                    #[cfg(feature = "failpoints")]
                     let proposes = proposes(&input);
                     let answer = self.engine.handle(*input, now);
                     self.healthy.send_replace(!matches!(answer, Err(EngineError::Store(_))));
                     #[cfg(feature = "failpoints")]
                     if resolves && answer.is_ok() {
                         crash_point!("K1");
+                    }
+                    #[cfg(feature = "failpoints")]
+                    if holds && answer.is_ok() {
+                        crash_point!("K39");
                     }
                     #[cfg(feature = "failpoints")]
                     if proposes && answer.is_ok() {

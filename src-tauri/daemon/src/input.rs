@@ -5,8 +5,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wloop_agents::tools::ToolCall;
 use wloop_core::draft::Delivery;
+use wloop_core::github::busy::Workplace;
 use wloop_core::github::{Detail, Inventory, LookUp, ReadFault, RepoName, SendOutcome};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
+use wloop_core::stops::{BlockKind, HoldKind};
 use wloop_store::rows::ProcessRow;
 
 /// Who asks (RES-21).
@@ -86,6 +88,26 @@ pub enum Request {
         /// Guidance.
         guidance: Option<String>,
     },
+    /// Pause or mute a unit, or everything.
+    Hold {
+        /// The unit; `None` is everything.
+        unit: Option<UnitRef>,
+        /// What.
+        kind: HoldKind,
+        /// When it ends by itself.
+        until: Option<Timestamp>,
+    },
+    /// Take a pause or a mute away.
+    Unhold {
+        /// The unit; `None` is everything.
+        unit: Option<UnitRef>,
+        /// What.
+        kind: HoldKind,
+    },
+    /// The person has looked after a consequence that failed or cannot be told (CONS-11).
+    SeeConsequence(GateId),
+    /// Why no round of a unit runs; changes nothing.
+    Explain(UnitRef),
     /// Stop a running turn.
     CancelTurn(TurnId),
     /// Propose a draft of the person's own.
@@ -108,6 +130,17 @@ pub enum Request {
     },
     /// Send a failed draft again.
     RetryDraft(PostId),
+    /// An agent's own hook tells of its session (SES-03).
+    Hook {
+        /// The agent's name.
+        agent: String,
+        /// What it tells.
+        report: HookReport,
+    },
+    /// Close a session.
+    CloseSession(SessionId),
+    /// Type into a session.
+    PromptSession(SessionId),
     /// The person says that a doubtful post was sent.
     PostSent(PostId),
     /// Send a failed post again.
@@ -149,6 +182,40 @@ pub struct NewDraft {
     pub task: Option<TaskId>,
     /// The caller's own name for it: the same once more is the same draft (API-10).
     pub key: Option<String>,
+}
+
+/// What an agent's own hook tells (SES-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookReport {
+    /// What happened.
+    pub event: HookEvent,
+    /// The agent's own id of the conversation.
+    pub remote: String,
+    /// The folder.
+    pub folder: String,
+}
+
+/// What an agent's own hook tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookEvent {
+    /// A session began, or went on.
+    SessionStart,
+    /// The person typed.
+    UserPromptSubmit,
+    /// The agent is done with it.
+    Stop,
+    /// The session ended.
+    SessionEnd,
+}
+
+impl HookEvent {
+    /// Each with its word.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::SessionStart, "SessionStart"),
+        (Self::UserPromptSubmit, "UserPromptSubmit"),
+        (Self::Stop, "Stop"),
+        (Self::SessionEnd, "SessionEnd"),
+    ];
 }
 
 /// What a provider showed.
@@ -200,6 +267,15 @@ pub enum TurnEnd {
     Well,
     /// It never took the prompt.
     NotStarted(String),
+    /// It did not start because of a question of its own (RUN-30).
+    Blocked {
+        /// What it is about.
+        kind: BlockKind,
+        /// The folder it named; empty where it named none. What is trusted is the repository's own folder (RUN-31).
+        folder: String,
+        /// Its own words.
+        words: String,
+    },
     /// An error that it reported, another exit code, a signal, or a limit.
     Badly(String),
     /// It was cancelled, and by whom.
@@ -264,6 +340,13 @@ pub enum Done {
     },
     /// A post's outcome could not be written as it came: it is in doubt (GH-PUB-07).
     Lost(PostId),
+    /// An agent's home was written for a trust gate that the person approved, or not.
+    Trusted {
+        /// The trust gate.
+        gate: GateId,
+        /// Why not, where it was not.
+        written: Result<(), String>,
+    },
     /// Nothing of a turn's process group is left.
     GroupEnded(TurnId),
 }
@@ -277,6 +360,8 @@ pub struct Prepared {
     pub head: String,
     /// The merge base.
     pub merge_base: String,
+    /// Whether somebody works in it: a round is not given to an agent in a busy one (ROUND-27).
+    pub workplace: Workplace,
 }
 
 /// Which read is needed before a request can be answered.
@@ -303,6 +388,8 @@ pub enum Job {
     CancelTurn(TurnId),
     /// End what is left of the process group of an earlier daemon's turn.
     EndGroup(TurnId),
+    /// Write the trust of a trust gate to the agent's home.
+    Trust(GateId),
     /// Send a post.
     Send(PostId),
     /// Look a post up.

@@ -5,6 +5,8 @@ mod drafts;
 mod live;
 mod openapi;
 mod routes;
+mod sessions;
+mod stops;
 
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -17,6 +19,8 @@ use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::runner::Outside;
+
+pub(crate) use stops::held;
 
 /// What every route works with.
 #[derive(Clone)]

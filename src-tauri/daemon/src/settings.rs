@@ -1,8 +1,10 @@
 //! The rules in force: configuration and profile of a home, checked. Files are read here and nowhere else.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
+use wloop_core::calendar::Calendar;
 use wloop_core::github::RepoName;
 use wloop_core::github::facts::{AdmittedTeams, Drafts, Mode, Settings};
 use wloop_core::rules::config::{Config, ReviewDrafts, RoundMode, TeamPolicy};
@@ -34,6 +36,10 @@ pub struct Rules {
     pub profile: Profile,
     /// Whether a provider can be asked at all: a token is configured.
     pub has_provider: bool,
+    /// The time zone that days are counted by (FACT-11).
+    pub zone: TimeZone,
+    /// Where worktrees are made, and the folder of each repository under it (WS-05).
+    pub workspaces_root: PathBuf,
 }
 
 impl Rules {
@@ -78,10 +84,16 @@ impl Rules {
                 faults.push(fault("config.toml", &format!("agents.{name}"), found.to_string(), "see `docs/configuration.md`"));
             }
         }
+        let zone = config.as_ref().and_then(|c| c.zone.as_deref()).map(TimeZone::get);
+        if let Some(Err(found)) = &zone {
+            faults.push(fault("config.toml", "time.zone", found.to_string(), "an IANA name, such as `Europe/Berlin`"));
+        }
         match (config, profile, faults.is_empty()) {
             (Some(config), Some(profile), true) => {
                 let has_provider = config.github.token.is_some();
-                Ok(Self { config, profile, has_provider })
+                let zone = zone.and_then(Result::ok).unwrap_or_else(TimeZone::system);
+                let workspaces_root = config.workspaces.root.as_ref().map_or_else(|| home.data.join("workspaces"), PathBuf::from);
+                Ok(Self { config, profile, has_provider, zone, workspaces_root })
             }
             _ => Err(faults),
         }
@@ -114,12 +126,32 @@ impl Rules {
             per_head: self.config.github.rounds.per_head,
             followups_without_workspace: set.followups_without_workspace,
             automated: set.automated_reviewers,
+            conflict_window: set.conflict_window,
+            checks_stalled_after: set.checks_stalled_after,
+            address_mode: match set.address.mode {
+                RoundMode::Act => Mode::Act,
+                RoundMode::Observe => Mode::Observe,
+                RoundMode::Off => Mode::Off,
+            },
+            address_settle: set.address.settle,
+            address_reviews: set.address_reviews,
+            address_checks: set.address_checks,
+            address_attempts: set.address_attempts,
+            address_without_workspace: set.address_without_workspace,
+            calendar: self.calendar(),
             admitted_teams: match &self.config.github.teams {
                 TeamPolicy::All => AdmittedTeams::All(teams.to_vec()),
                 TeamPolicy::None => AdmittedTeams::None,
                 TeamPolicy::Only(only) => AdmittedTeams::Only(only.clone()),
             },
         }
+    }
+
+    /// Days and working hours of the person's place; a zone that this machine does not know is the system's.
+    #[must_use]
+    pub fn calendar(&self) -> Calendar {
+        let named = self.config.zone.as_deref().and_then(|name| TimeZone::get(name).ok());
+        Calendar::new(named.unwrap_or_else(TimeZone::system), &self.config.working_days, &self.config.working_hours)
     }
 
     /// A workflow's approval table with the configuration laid over it (APPR-45).

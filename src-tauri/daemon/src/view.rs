@@ -7,7 +7,8 @@ use wloop_api::types as api;
 use wloop_core::gate::{Actor, Gate, GateKind};
 use wloop_core::github::{Shape, Side};
 use wloop_core::id::UnitRef;
-use wloop_store::{EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow};
+use wloop_core::stops::HoldKind;
+use wloop_store::{BlockRow, EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow};
 
 mod drafts;
 
@@ -72,7 +73,24 @@ pub(crate) fn gate(reads: &Reads<'_>, row: &GateRow) -> Result<api::Gate, StoreE
         delivery: held.as_ref().map(|p| p.state.as_str().to_owned()).unwrap_or_default(),
         draft: held.map(|p| p.id.to_string()),
         turn: row.turn.map(|t| t.to_string()),
+        trust: if gate.kind == GateKind::Trust { reads.block(gate.id)?.map(trust) } else { None },
+        muted: gate.unit.as_ref().map(|unit| muted(reads, unit)).transpose()?.unwrap_or(false),
     })
+}
+
+fn trust(block: BlockRow) -> api::Trust {
+    api::Trust {
+        agent: block.agent,
+        repo: block.repo,
+        folder: block.folder,
+        homes: block.homes,
+        kind: block.kind.as_str().to_owned(),
+    }
+}
+
+/// Whether a unit's rounds are not announced. A mute lasts until it is taken away.
+pub(crate) fn muted(reads: &Reads<'_>, unit: &UnitRef) -> Result<bool, StoreError> {
+    reads.is_held(unit, HoldKind::Mute, Timestamp::UNIX_EPOCH)
 }
 
 fn intents(gate: &Gate) -> Vec<api::Intent> {
@@ -117,6 +135,9 @@ pub(crate) fn item(reads: &Reads<'_>, row: &ItemRow) -> Result<api::PlanItem, St
         deadline: reads.gate(row.gate)?.filter(|g| g.gate.closed.is_none()).and_then(|g| g.gate.deadline),
         planned_at: row.planned_at,
         guidance: (!guidance.is_empty()).then(|| guidance.join("\n\n")),
+        cap: row.cap.map(|held| held.cap.as_str().to_owned()),
+        cap_day: row.cap.map(|held| held.day.to_string()),
+        muted: muted(reads, &row.unit)?,
     })
 }
 
@@ -257,4 +278,23 @@ pub(crate) fn provider(
 /// Open gates by kind, every kind listed.
 pub(crate) fn open_gates(counted: &BTreeMap<GateKind, u64>) -> BTreeMap<String, u64> {
     GateKind::ALL.iter().map(|(kind, word)| ((*word).to_owned(), counted.get(kind).copied().unwrap_or(0))).collect()
+}
+
+/// A session.
+pub(crate) fn session(reads: &Reads<'_>, row: &wloop_store::rows::SessionRow) -> Result<api::Session, StoreError> {
+    let typing = crate::caller::typing(reads, row)?;
+    Ok(api::Session {
+        id: row.id.to_string(),
+        short: reads.short(IdTable::Session, &row.id.to_string())?,
+        agent: row.agent.clone(),
+        manager: row.manager.clone(),
+        managed: typing.managed,
+        state: row.state.clone(),
+        folder: row.folder.clone(),
+        driven: wloop_core::session::driven(&typing),
+        prompt_knowable: typing.prompt_knowable,
+        turn: reads.newest_turn_of_session(row.id)?.map(|turn| turn.id.to_string()),
+        created_at: row.created_at,
+        seen_at: reads.session_seen(row)?,
+    })
 }

@@ -26,7 +26,10 @@ pub(crate) struct Migration {
 /// Every step of this program, in order.
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "ledger", sql: include_str!("migrations/0001_ledger.sql") },
-    Migration { version: 2, name: "drafts", sql: include_str!("migrations/0002_drafts.sql") },
+    Migration { version: 2, name: "stops", sql: include_str!("migrations/0002_stops.sql") },
+    Migration { version: 3, name: "drafts", sql: include_str!("migrations/0003_drafts.sql") },
+    Migration { version: 4, name: "sightings", sql: include_str!("migrations/0004_sightings.sql") },
+    Migration { version: 5, name: "sessions", sql: include_str!("migrations/0005_sessions.sql") },
 ];
 
 /// Where a start may be interrupted; tests end the process there.
@@ -91,7 +94,7 @@ pub(crate) fn inspect(connection: &Connection, path: &Path, known: &[Migration])
     Ok(version)
 }
 
-/// Brings the file from `version` to the newest one; a backup is made before each step on a file that is not empty.
+/// Brings the file from `version` to the newest one; a backup is made before each step on a file that was not empty.
 pub(crate) fn migrate(
     connection: &mut Connection,
     path: &Path,
@@ -100,13 +103,13 @@ pub(crate) fn migrate(
     now: Timestamp,
     at: &dyn Fn(Step),
 ) -> Result<(), StoreError> {
-    // A ledger that is only being made has nothing to keep between its steps.
-    let fresh = version == 0;
+    // A file that was empty at this start holds nothing worth a backup between its first steps.
+    let empty = version == 0;
     for migration in known {
         if migration.version <= version {
             continue;
         }
-        if !fresh {
+        if !empty {
             back_up(connection, path, &before(path, migration.version))?;
             at(Step::BackedUp(migration.version));
         }

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use serde_json::Value;
+use wloop_core::cap::Cap;
 use wloop_core::consequence::Consequence;
 use wloop_core::draft::{Delivery, Proposer};
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, Gate, GateStatus};
-use wloop_core::github::{Account, Detail, RemotePost, Shape, Summary};
+use wloop_core::github::{Account, Detail, RemotePost, Shape, Sightings, Summary};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
+use wloop_core::stops::{BlockKind, HoldKind};
 use wloop_core::turn::TurnState;
 
 /// What is known of a provider (GH-SYNC-43, GH-SYNC-45).
@@ -73,6 +76,8 @@ pub struct PullRow {
     pub read_after: Timestamp,
     /// Why the last read failed.
     pub fault: Option<String>,
+    /// When its head and its conflict were first seen (GH-SYNC-46).
+    pub sightings: Sightings,
 }
 
 /// A task, as far as gates need one (GATE-28 to GATE-37).
@@ -140,12 +145,76 @@ pub struct ItemRow {
     pub reason: String,
     /// Whether the person asked for it (WIN-38).
     pub by_hand: bool,
+    /// The cap that holds it, or held it until the person let it go.
+    pub cap: Option<CapRow>,
     /// A released one is not tried before this.
     pub try_after: Timestamp,
     /// When it was planned.
     pub planned_at: Timestamp,
     /// When it last changed.
     pub changed_at: Timestamp,
+}
+
+/// Which cap holds a round, and on which local day (WIN-27).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CapRow {
+    /// The cap.
+    pub cap: Cap,
+    /// The day, in the configured zone.
+    pub day: Date,
+}
+
+/// What the person laid on a unit or on everything (WIN-13, WIN-39).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldRow {
+    /// The unit; `None` is everything.
+    pub unit: Option<UnitRef>,
+    /// What.
+    pub kind: HoldKind,
+    /// When it is over by itself.
+    pub until: Option<Timestamp>,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// An agent that may run in a repository (RUN-32).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustRow {
+    /// The agent's name.
+    pub agent: String,
+    /// `owner/repo`; letters are not told apart by case.
+    pub repo: String,
+    /// Since when.
+    pub at: Timestamp,
+    /// The trust gate; `None` where a home was made with it.
+    pub gate: Option<GateId>,
+    /// The folder that the gate showed.
+    pub folder: String,
+}
+
+/// What keeps an agent from starting in a repository (GATE-51, RUN-30, RUN-32).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockRow {
+    /// The trust gate that asks about it.
+    pub gate: GateId,
+    /// The unit whose gate that is.
+    pub unit: UnitRef,
+    /// The agent's name.
+    pub agent: String,
+    /// `owner/repo`; letters are not told apart by case.
+    pub repo: String,
+    /// The folder that is to be trusted; empty where it is about something else.
+    pub folder: String,
+    /// The agent homes that trust is written to, where they are known.
+    pub homes: Vec<String>,
+    /// The agent's own words.
+    pub words: String,
+    /// What it is about.
+    pub kind: BlockKind,
+    /// Since when.
+    pub opened_at: Timestamp,
+    /// When it was lifted.
+    pub lifted_at: Option<Timestamp>,
 }
 
 /// A session.
@@ -165,6 +234,34 @@ pub struct SessionRow {
     pub remote: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+/// Something that was typed into a session (SES-02).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptRow {
+    /// Its number; a later prompt has a higher one.
+    pub id: i64,
+    /// The session.
+    pub session: SessionId,
+    /// Whether the person typed it; the loop did otherwise.
+    pub by_person: bool,
+    /// The turn whose prompt it was.
+    pub turn: Option<TurnId>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What an agent's own hooks report of a session (SES-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookedRow {
+    /// The session.
+    pub session: SessionId,
+    /// Whether its agent tells of prompts.
+    pub reports_prompts: bool,
+    /// Whether its agent works on one.
+    pub works: bool,
+    /// When it was last told of.
+    pub seen_at: Timestamp,
 }
 
 /// The process of a turn (RUN-07).

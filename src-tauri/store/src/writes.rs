@@ -15,6 +15,8 @@ mod events;
 mod gates;
 mod plan;
 mod posts;
+mod sessions;
+mod stops;
 mod turns;
 mod units;
 

@@ -63,7 +63,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
 }
 
 fn waiting(context: &Context, gates: &[Gate], posts: &[Post], turns: &[Turn]) -> Vec<Waiting> {
-    let gates = gates.iter().map(|gate| Waiting {
+    // A muted unit's round is not announced; its other gates are (WIN-39, DEC-06).
+    let gates = gates.iter().filter(|gate| !(gate.muted && gate.kind == "plan")).map(|gate| Waiting {
         what: "gate",
         kind: gate.kind.clone(),
         id: gate.id.clone(),

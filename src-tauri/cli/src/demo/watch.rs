@@ -14,6 +14,7 @@ pub(super) async fn run(stage: &Stage<'_>, mut stream: Stream) -> Result<(), Fai
     for line in instructions(stage) {
         out.line(&line)?;
     }
+    out.line(&out.paint(Tone::Dim, super::TRUSTED))?;
     out.line("")?;
     loop {
         let event = stream.next().await?;

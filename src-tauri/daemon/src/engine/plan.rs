@@ -4,29 +4,19 @@ use jiff::SignedDuration;
 use serde_json::json;
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, GateKind, GateStatus};
-use wloop_core::github::facts::{Book, Mode, SentReview, Settings, pull_facts, review_key};
-use wloop_core::github::{Account, Detail, ReviewEvent, ReviewState, Shape};
+use wloop_core::github::facts::{Mode, review_key};
 use wloop_core::id::{ItemId, UnitRef};
 use wloop_core::plan::{ItemEvent, ItemState};
 use wloop_core::rules::policy::{Decision, decide};
 use wloop_core::rules::profile::{KeyPart, Workflow};
 use wloop_core::rules::value::{Frame, Value};
 use wloop_core::rules::words::render_line;
-use wloop_core::turn::TurnState;
-use wloop_store::TurnFilter;
-use wloop_store::rows::{ItemRow, NewEvent, PullRow};
+use wloop_store::rows::{ItemRow, NewEvent};
 
+use super::book::{self, Seen};
 use super::gates::{NewGate, Policy};
 use super::{Cx, event};
 use crate::refusal::Answer;
-
-/// A unit with what rules read of it.
-pub(super) struct Seen {
-    pub(super) detail: Detail,
-    pub(super) viewer: Account,
-    pub(super) settings: Settings,
-    pub(super) facts: Frame,
-}
 
 /// What a workflow wants of a unit.
 pub(super) struct Wanted {
@@ -39,70 +29,7 @@ pub(super) struct Wanted {
 impl Cx<'_> {
     /// A pull request with its facts as the rules read them now; `None` before it was read whole.
     pub(super) fn seen(&self, unit: &UnitRef) -> Answer<Option<Seen>> {
-        let (Some(row), Some(viewer)) = (self.tx.pull(unit)?, self.viewer()?) else { return Ok(None) };
-        let Some(detail) = row.detail.clone() else { return Ok(None) };
-        let settings = self.rules.settings(&detail.summary.repo, &self.github()?.teams);
-        let book = self.book(&row, &detail)?;
-        let facts = pull_facts(&detail, &viewer, &settings, &book, self.now);
-        Ok(Some(Seen { detail, viewer, settings, facts }))
-    }
-
-    /// What the ledger knows of the unit.
-    fn book(&self, row: &PullRow, detail: &Detail) -> Answer<Book> {
-        let unit = &row.unit;
-        let sent = self.tx.sent_reviews(unit)?;
-        let stale_after = self.rules.config.sweep.slow + self.rules.config.sweep.fast + self.rules.config.sweep.fast;
-        let stale = row.detail_at.is_none_or(|at| self.now.duration_since(at) > stale_after);
-        let viewer = self.viewer()?;
-        let newest_own = detail
-            .reviews
-            .iter()
-            .filter(|r| r.state != ReviewState::Pending && r.author.as_ref().map(|a| &a.id) == viewer.as_ref().map(|v| &v.id))
-            .max_by_key(|r| r.submitted_at);
-        let by_round = |id: &str| sent.iter().any(|p| p.remote.as_ref().is_some_and(|r| r.node_id == id));
-        let newest = self.tx.newest_turn(unit)?;
-        let mut book = Book {
-            open_turn: self.tx.open_turn(unit)?.map(|t| {
-                // A turn that is being started reads as sent (GH-FACT-23).
-                let state = if t.state == TurnState::Starting { "sent" } else { t.state.as_str() };
-                (t.seq, state.to_owned())
-            }),
-            newest_turn_asked: newest.as_ref().is_some_and(|t| t.state == TurnState::Asked),
-            last_failure: newest
-                .filter(|t| matches!(t.state, TurnState::Failed | TurnState::Unrecorded | TurnState::Dismissed))
-                .map(|t| t.cause),
-            rounds_on_head: u32::try_from(self.tx.rounds_on(unit, &detail.summary.head)?).unwrap_or(u32::MAX),
-            reviewed_by_round: newest_own.map_or(!sent.is_empty(), |r| by_round(&r.id)),
-            has_review_workspace: self
-                .tx
-                .turns(&TurnFilter { unit: Some(unit.clone()), limit: Some(1), ..TurnFilter::default() })?
-                .iter()
-                .any(|t| t.workspace.is_some()),
-            stale,
-            unread: row.fault.clone(),
-            sent_reviews: sent
-                .into_iter()
-                .filter_map(|post| {
-                    let Shape::Review { event, .. } = post.shape else { return None };
-                    let state = match event {
-                        ReviewEvent::Approve => ReviewState::Approved,
-                        ReviewEvent::RequestChanges => ReviewState::ChangesRequested,
-                        ReviewEvent::Comment => ReviewState::Commented,
-                    };
-                    // One that the person said was sent has no remote id; its own stands in.
-                    let remote_id = post.remote.map_or_else(|| post.id.to_string(), |r| r.node_id);
-                    Some(SentReview { remote_id, head: post.head, state, at: post.changed_at })
-                })
-                .collect(),
-            ..Book::default()
-        };
-        for (key, how) in self.tx.handled(unit, "review")? {
-            if how == "skipped" {
-                book.skipped.insert(key.clone());
-            }
-            book.handled.insert(key);
-        }
-        Ok(book)
+        Ok(book::seen(self.tx, self.rules, unit, self.now)?)
     }
 
     /// What a workflow wants of the unit now; `None` when its `when` does not hold. A `when` that fails holds nothing (CEL-07).
@@ -156,27 +83,35 @@ impl Cx<'_> {
     pub(super) fn plan_unit(&mut self, unit: &UnitRef) -> Answer<()> {
         let Some(seen) = self.seen(unit)? else { return Ok(()) };
         let watched = self.tx.pull(unit)?.is_some_and(|row| row.watched);
+        let paused = self.is_paused(unit)?;
         let rules = self.rules;
         for workflow in rules.profile.workflows.values() {
             if workflow.provider != "github" {
                 continue;
             }
-            let wanted = if watched && self.acts_on(workflow, &seen) { self.wants(workflow, &seen) } else { None };
+            // A pause holds whatever a workflow's own condition says (ROUND-28).
+            let wanted = if watched && !paused && self.acts_on(workflow, &seen) { self.wants(workflow, &seen) } else { None };
             let pending = self.tx.pending_item(unit, &workflow.name)?;
             if let Some(item) = &pending {
                 match item.state {
-                    ItemState::Waiting | ItemState::CountingDown => {}
+                    ItemState::Waiting | ItemState::CountingDown | ItemState::Capped => {}
+                    // What is new on it is looked at when it starts; it keeps its place until nothing wants it.
+                    ItemState::Blocked if wanted.is_some() => continue,
+                    ItemState::Blocked if !item.by_hand => {}
+                    ItemState::Blocked => match super::release::by_hand_refusal(&seen.detail, &seen) {
+                        Some(why) => {
+                            self.leave_plan(item, &why)?;
+                            continue;
+                        }
+                        None => continue,
+                    },
                     // A released round is looked at when it is tried (ROUND-06).
-                    ItemState::Released
-                    | ItemState::Capped
-                    | ItemState::Blocked
-                    | ItemState::Turned
-                    | ItemState::Handled
-                    | ItemState::Gone => continue,
+                    ItemState::Released | ItemState::Turned | ItemState::Handled | ItemState::Gone => continue,
                 }
                 match &wanted {
                     Some(wanted) if wanted.key == item.key => continue,
                     Some(_) => self.leave_plan(item, "something new on the pull request")?,
+                    None if paused => self.leave_plan(item, super::holds::PAUSED)?,
                     None => {
                         let why = reason(&seen.facts, &item.stage);
                         self.leave_plan(item, &why)?;
@@ -207,16 +142,28 @@ impl Cx<'_> {
         decide(GateKind::Plan, name, &tables, &seen.facts, self.now)
     }
 
-    fn plan(&mut self, unit: &UnitRef, workflow: &Workflow, seen: &Seen, wanted: Wanted) -> Answer<()> {
+    /// What a workflow's plan gate asks.
+    pub(super) fn plan_words(&self, workflow: &Workflow, seen: &Seen) -> String {
         let template = workflow.ask.as_deref().unwrap_or(&workflow.summary);
-        let words = render_line(template, &seen.facts).unwrap_or_else(|fault| {
+        render_line(template, &seen.facts).unwrap_or_else(|fault| {
             tracing::warn!(workflow = workflow.name, %fault, "the words of a gate could not be rendered");
             workflow.summary.clone()
-        });
+        })
+    }
+
+    fn plan(&mut self, unit: &UnitRef, workflow: &Workflow, seen: &Seen, wanted: Wanted) -> Answer<()> {
         let decision = self.decide_plan(workflow, seen);
-        let gate =
-            self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy: Policy::Decided(&decision), turn: None })?;
+        // What would start by itself and cannot today waits under the cap from the beginning (P9); what waits for the person does
+        // so anyway.
+        let capped = if decision.mode.releases() { self.cap_on(unit, workflow)? } else { None };
+        let mut words = self.plan_words(workflow, seen);
+        if let Some(reached) = &capped {
+            words = format!("{words}; {}", reached.reason);
+        }
+        let policy = capped.as_ref().map_or(Policy::Decided(&decision), |reached| Policy::Capped(&reached.reason));
+        let gate = self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy, turn: None })?;
         let state = match (gate.gate.status, gate.gate.deadline) {
+            (GateStatus::Open, _) if capped.is_some() => ItemState::Capped,
             (GateStatus::Open, Some(_)) => ItemState::CountingDown,
             (GateStatus::Open, None) => ItemState::Waiting,
             (GateStatus::Approved, _) => ItemState::Released,
@@ -232,8 +179,9 @@ impl Cx<'_> {
             state,
             gate: gate.gate.id,
             head: seen.detail.summary.head.clone(),
-            reason: wanted.reason,
+            reason: capped.as_ref().map_or(wanted.reason, |reached| reached.reason.clone()),
             by_hand: false,
+            cap: capped.as_ref().map(|reached| reached.row),
             try_after: self.now,
             planned_at: self.now,
             changed_at: self.now,
@@ -246,7 +194,52 @@ impl Cx<'_> {
             data: json!({ "why": item.reason, "stage": item.stage, "deadline": gate.gate.deadline }),
             actor: Actor::Workflow(workflow.name.clone()),
             ..event(EventKind::RoundPlanned, workflow.name.clone())
-        })
+        })?;
+        match &capped {
+            Some(reached) => self.tell_cap(unit, workflow, &gate, reached),
+            None => Ok(()),
+        }
+    }
+
+    /// Why no round of a unit is planned, for each workflow that has none (GH-FACT-29). It changes nothing.
+    pub(super) fn why_no_round(&self, unit: &UnitRef) -> Answer<Vec<(String, String)>> {
+        self.label(unit)?;
+        let Some(seen) = self.seen(unit)? else {
+            return Ok(vec![(String::new(), "it was not read yet".to_owned())]);
+        };
+        let watched = self.tx.pull(unit)?.is_some_and(|row| row.watched);
+        let open = self.tx.open_turn(unit)?;
+        let reviewed = seen.facts.get("pr.last_review.exists") == Some(&Value::Bool(true));
+        let stage = if reviewed { "follow-up" } else { "first" };
+        let mut found = Vec::new();
+        for workflow in self.rules.profile.workflows.values().filter(|workflow| workflow.provider == "github") {
+            if self.tx.pending_item(unit, &workflow.name)?.is_some() {
+                continue;
+            }
+            let why = if let Some(turn) = &open {
+                format!("turn {} is {}", turn.seq, turn.state)
+            } else if self.is_paused(unit)? {
+                super::holds::PAUSED.to_owned()
+            } else if !watched {
+                "it is not watched".to_owned()
+            } else if !self.acts_on(workflow, &seen) {
+                "its workflow is off, or only watches".to_owned()
+            } else {
+                match self.wants(workflow, &seen) {
+                    None => reason(&seen.facts, stage),
+                    Some(wanted) => {
+                        let handled = self.tx.handled(unit, &workflow.name)?;
+                        match handled.iter().find(|(key, _)| *key == wanted.key) {
+                            Some((_, how)) if how == "skipped" => "skipped".to_owned(),
+                            Some(_) => "it was dealt with".to_owned(),
+                            None => "it is planned at the next sweep".to_owned(),
+                        }
+                    }
+                }
+            };
+            found.push((workflow.name.clone(), why));
+        }
+        Ok(found)
     }
 
     /// Moves an item along its machine; a step that the machine lacks is a fault of ours and changes nothing.

@@ -7,11 +7,13 @@ use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::{Detail, PullState, ReadFault, RepoName, ReviewState};
 use wloop_core::id::{ItemId, SessionId, TurnId, UnitRef};
 use wloop_core::plan::{ItemEvent, ItemState};
+use wloop_core::rules::value::to_json;
 use wloop_core::turn::TurnState;
 use wloop_store::rows::{ItemRow, NewEvent, SessionRow, TurnRow};
 
+use super::book::Seen;
 use super::gates::{NewGate, Policy};
-use super::plan::Seen;
+use super::offers::offer;
 use super::{Cx, Reply, event};
 use crate::input::Prepared;
 use crate::refusal::{Answer, Refusal, RefusalKind};
@@ -72,6 +74,11 @@ impl Cx<'_> {
             self.leave_plan(&item, &format!("the profile has no intent `{}`", item.intent))?;
             return Ok(Reply::NotNow);
         };
+        let agent = self.rules.agent_for(intent.agent.as_deref());
+        if !self.may_start(&item, &agent, &seen.detail.summary.repo)? {
+            return Ok(Reply::NotNow);
+        }
+        self.mark_started(&item)?;
         let folder = intent
             .workspace
             .as_ref()
@@ -85,7 +92,7 @@ impl Cx<'_> {
             base_branch: seen.detail.base.clone(),
             base: seen.detail.base_oid.clone(),
             folder,
-            agent: self.rules.agent_for(intent.agent.as_deref()),
+            agent,
         })))
     }
 
@@ -105,6 +112,10 @@ impl Cx<'_> {
                 return Ok(false);
             }
             return Ok(true);
+        }
+        if self.is_paused(&item.unit)? {
+            self.leave_plan(item, super::holds::PAUSED)?;
+            return Ok(false);
         }
         let rules = self.rules;
         let Some(workflow) = rules.profile.workflows.get(&item.workflow) else {
@@ -127,7 +138,15 @@ impl Cx<'_> {
                 self.plan_unit(&item.unit)?;
                 Ok(false)
             }
-            Some(_) => Ok(true),
+            // What the person ran is theirs; what would start by itself is held by the cap (WIN-27).
+            Some(_) if by_person => Ok(true),
+            Some(_) => match self.cap_on(&item.unit, workflow)? {
+                Some(reached) => {
+                    self.hold_by_cap(item, workflow, seen, &reached)?;
+                    Ok(false)
+                }
+                None => Ok(true),
+            },
         }
     }
 
@@ -136,11 +155,23 @@ impl Cx<'_> {
         let Some(item) = self.tx.item(id)?.filter(|i| i.state == ItemState::Released) else { return Ok(()) };
         let prepared = match prepared {
             Ok(prepared) => prepared,
+            // What the cap had held acts in the person's name: it is tried again on their word alone (CONS-12).
+            Err(why) if item.cap.is_some() => {
+                let gate = self.gate(item.gate)?;
+                self.consequence_failed(&gate, &why)?;
+                let told = format!("{why}; `wloop gates retry {}` tries again", &gate.gate.id.to_string()[..6]);
+                return Ok(self.tx.set_item(item.id, item.state, item.state, Some(&told), None, self.now)?);
+            }
             Err(why) => return self.defer_item(&item, &why, REST),
         };
         let Some(seen) = self.seen(&item.unit)? else { return Ok(()) };
         if seen.detail.summary.head != prepared.head || !self.still_due(&item, &seen)? {
             return Ok(());
+        }
+        // Whoever works in its workspace goes first; what was released stays so, and its guidance stays (ROUND-27).
+        if let Some(why) = prepared.workplace.busy(self.now) {
+            let next = self.github()?.next_sweep_at.duration_since(self.now);
+            return self.defer_item(&item, &why, next.max(SLOT));
         }
         let most = usize::try_from(self.rules.config.agents_max_running).unwrap_or(usize::MAX);
         if self.tx.running_turns()?.len() >= most {
@@ -149,6 +180,9 @@ impl Cx<'_> {
         let Some(intent) = self.rules.profile.intents.get(&item.intent) else { return Ok(()) };
         let gate = self.gate(item.gate)?;
         let agent = self.rules.agent_for(intent.agent.as_deref());
+        if !self.may_start(&item, &agent, &seen.detail.summary.repo)? {
+            return Ok(());
+        }
         let session = SessionRow {
             id: SessionId::draw(self.ids),
             agent: agent.clone(),
@@ -178,7 +212,7 @@ impl Cx<'_> {
             head: prepared.head.clone(),
             base: seen.detail.base_oid.clone(),
             merge_base: Some(prepared.merge_base.clone()),
-            covered: covered(&seen),
+            covered: covered(&seen, &item.intent),
             guidance: (!guidance.is_empty()).then_some(guidance),
             workspace: Some(prepared.folder),
             generation: self.generation,
@@ -262,17 +296,26 @@ impl Cx<'_> {
             );
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
-        if let Some(why) = by_hand_refusal(&seen.detail, &seen) {
+        let refused = by_hand_refusal(&seen.detail, &seen).or_else(|| self.action_refusal(intent, &seen));
+        if let Some(why) = refused {
             return Err(Refusal::new(RefusalKind::Conflict, format!("no round starts on {}: {why}", seen.detail.slug())).into());
         }
         if let Some(pending) = self.tx.pending_item(unit, &name)? {
             let gate = self.gate(pending.gate)?;
+            // What the cap holds is run by hand all the same, and a text goes with it (WIN-29, ROUND-31).
+            if pending.state == ItemState::Capped {
+                if let Some(text) = guidance {
+                    self.tx.keep_guidance(unit, text, false, self.now)?;
+                }
+                self.resolve(&gate, "run_now", None, &self.acting.clone())?;
+                return Ok(Reply::Round { gate: gate.gate.id });
+            }
             if gate.gate.closed.is_none() {
                 let (intent, text) = match guidance {
                     Some(text) => ("guide", Some(text)),
                     None => ("run_now", None),
                 };
-                self.resolve(&gate, intent, text, &Actor::PERSON)?;
+                self.resolve(&gate, intent, text, &self.acting.clone())?;
                 return Ok(Reply::Round { gate: gate.gate.id });
             }
             let words = format!("a round on {} is about to start: {}", seen.detail.slug(), pending.reason);
@@ -287,7 +330,7 @@ impl Cx<'_> {
             kind: GateKind::Plan,
             unit,
             words: format!("{intent} {} by hand", seen.detail.slug()),
-            policy: Policy::ByPerson(&Actor::PERSON),
+            policy: Policy::ByPerson(&self.acting.clone()),
             turn: None,
         })?;
         let item = ItemRow {
@@ -302,6 +345,7 @@ impl Cx<'_> {
             head: seen.detail.summary.head.clone(),
             reason: "you asked for it".to_owned(),
             by_hand: true,
+            cap: None,
             try_after: self.now,
             planned_at: self.now,
             changed_at: self.now,
@@ -311,15 +355,26 @@ impl Cx<'_> {
             unit: Some(unit.clone()),
             gate: Some(gate.gate.id),
             data: json!({ "why": item.reason, "stage": item.stage }),
-            actor: Actor::PERSON,
+            actor: self.acting.clone(),
             ..event(EventKind::RoundPlanned, name)
         })?;
         Ok(Reply::Round { gate: gate.gate.id })
     }
 }
 
+impl Cx<'_> {
+    /// Why the profile does not let an intent's action be run now, evaluated once more on the row as it is (INT-03). What holds only
+    /// a round that runs by itself is no part of it (ROUND-31).
+    fn action_refusal(&self, intent: &str, seen: &Seen) -> Option<String> {
+        let action = self.rules.profile.intents.get(intent)?.action.as_ref()?;
+        let facts = wloop_core::github::facts::by_hand(&seen.facts);
+        let offered = offer(intent, action, &facts, self.now);
+        (!offered.enabled).then(|| offered.disabled.unwrap_or_else(|| format!("`{intent}` is not enabled on it")))
+    }
+}
+
 /// Why not even the person's wish starts a round (ROUND-31).
-fn by_hand_refusal(detail: &Detail, seen: &Seen) -> Option<String> {
+pub(super) fn by_hand_refusal(detail: &Detail, seen: &Seen) -> Option<String> {
     match detail.summary.state {
         PullState::Closed => return Some("the pull request is closed".to_owned()),
         PullState::Merged => return Some("the pull request is merged".to_owned()),
@@ -333,7 +388,7 @@ fn by_hand_refusal(detail: &Detail, seen: &Seen) -> Option<String> {
 }
 
 /// The covered set of a review: what is there now, so that marks and follow-ups speak of it and of nothing newer (ROUND-08, ROUND-12).
-fn covered(seen: &Seen) -> serde_json::Value {
+fn covered(seen: &Seen, intent: &str) -> serde_json::Value {
     let foreign = |author: Option<&wloop_core::github::Account>| author.is_none_or(|a| a.id != seen.viewer.id);
     let newest_review = seen
         .detail
@@ -351,10 +406,16 @@ fn covered(seen: &Seen) -> serde_json::Value {
         .filter(|r| r.author.as_ref().is_some_and(|a| a.id == seen.viewer.id) && r.submitted_at.is_some())
         .max_by_key(|r| r.submitted_at)
         .map(|r| r.commit.clone());
-    json!({
+    let mut covered = json!({
         "review": newest_review.map(|r| r.id.clone()),
         "comment": newest_comment.map(|c| c.id.clone()),
         "threads": threads,
         "since": since,
-    })
+    });
+    if intent == "address" {
+        for name in ["reviewers", "checks", "conflict"] {
+            covered[name] = seen.facts.get(&format!("pr.address.{name}")).map(to_json).unwrap_or_default();
+        }
+    }
+    covered
 }

@@ -1,11 +1,10 @@
 //! Sessions, turns, their tool calls and their effects.
 
-use jiff::Timestamp;
 use wloop_core::id::{SessionId, TurnId, UnitRef};
 use wloop_core::turn::TurnState;
 
 use super::{Conditions, Reads};
-use crate::convert::{Cols, ms, opt_str, text};
+use crate::convert::{Cols, opt_str, text};
 use crate::error::StoreError;
 use crate::rows::{ProcessRow, SessionRow, ToolCallRow, TurnRow};
 
@@ -25,7 +24,7 @@ pub struct TurnFilter {
     pub limit: Option<usize>,
 }
 
-fn session(row: &Cols<'_, '_>) -> Result<SessionRow, StoreError> {
+pub(super) fn session(row: &Cols<'_, '_>) -> Result<SessionRow, StoreError> {
     Ok(SessionRow {
         id: row.parsed("id")?,
         agent: row.text("agent")?,
@@ -42,7 +41,7 @@ fn process(row: &Cols<'_, '_>) -> Result<Option<ProcessRow>, StoreError> {
     Ok(ids.map(|((pid, start), pgid)| ProcessRow { pid, start, pgid }))
 }
 
-fn turn(row: &Cols<'_, '_>) -> Result<TurnRow, StoreError> {
+pub(super) fn turn(row: &Cols<'_, '_>) -> Result<TurnRow, StoreError> {
     Ok(TurnRow {
         id: row.parsed("id")?,
         unit: row.parsed("unit")?,
@@ -145,14 +144,9 @@ impl Reads<'_> {
         self.number(
             "turn",
             "SELECT count(*) AS n FROM turn
-             WHERE unit = ?1 AND head = ?2 AND started_by = 'loop' AND NOT (state = 'failed' AND sent_at IS NULL)",
+             WHERE unit = ?1 AND head = ?2 AND started_by = 'loop' AND NOT (state = 'failed' AND sent_at IS NULL) AND blocked = 0",
             (text(unit), head),
         )
-    }
-
-    /// How many rounds of the loop got their prompt at `since` or later; one of the person's own does not count (WIN-27).
-    pub fn rounds_given_since(&self, since: Timestamp) -> Result<u64, StoreError> {
-        self.number("turn", "SELECT count(*) AS n FROM turn WHERE started_by = 'loop' AND sent_at >= ?1", [ms(since)])
     }
 
     /// A recorded call of a tool (MCP-06).
