@@ -145,7 +145,7 @@ async fn propose_as_session(
     delivery: Delivery,
 ) -> Answer<api::Draft> {
     if wanted.send {
-        let words = "this session is unattended: it proposes and approves nothing; leave `send` out, and the person decides";
+        let words = "this session is unattended and approves nothing; leave `send` out, and the person decides";
         return Err(Failure::new(RefusalKind::Forbidden, words).field("send"));
     }
     on_github(delivery).map_err(|why| Failure::new(RefusalKind::Invalid, why.to_string()).field("delivery"))?;
