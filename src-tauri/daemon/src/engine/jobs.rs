@@ -6,6 +6,7 @@ use wloop_core::post::PostState;
 use wloop_store::Reads;
 
 use super::observe::GITHUB;
+use crate::edge::planted;
 use crate::input::{Job, Wake};
 use crate::refusal::Answer;
 use crate::settings::Rules;
@@ -51,6 +52,9 @@ pub(super) fn due(reads: &Reads<'_>, rules: &Rules, generation: i64, now: Timest
     let free = usize::try_from(rules.config.agents_max_running).unwrap_or(usize::MAX).saturating_sub(running.len());
     // By-hand rounds go before automatic ones, else in order of planning (RUN-28).
     let mut released = reads.items_in(ItemState::Released)?;
+    if planted!("consequence_before_its_record") {
+        released.extend(reads.items_in(ItemState::CountingDown)?);
+    }
     released.retain(|item| item.try_after <= now);
     released.sort_by_key(|item| (!item.by_hand, item.planned_at, item.id));
     jobs.extend(released.into_iter().take(free).map(|item| Job::Release(item.id)));
