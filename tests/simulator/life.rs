@@ -42,7 +42,7 @@ pub(crate) fn read<T>(found: Result<T, StoreError>) -> Held<T> {
 
 /// As many agents run at once.
 pub(crate) const PLACES: u32 = 2;
-/// Inputs that matter in one life: those that the ledger recorded something of, and claims.
+/// Inputs that matter in one life: all but sweeps, reads and ticks that the ledger recorded nothing of, and those of strangers.
 pub(crate) const INPUTS: usize = 1_000;
 
 /// What is under way outside of the engine, in the daemon's process.
@@ -155,7 +155,7 @@ impl Life {
             }
             self.note(|| format!("-- {n}: {step}"));
             self.step(*step).map_err(|broken| Broken(format!("{}\n  at step {n} of the script", broken.0)))?;
-            if n % 16 == 0 {
+            if n % 24 == 0 {
                 self.check_all()?;
             }
         }
@@ -215,6 +215,11 @@ impl Life {
             Input::Tick => Hand::Tick,
             Input::Request { .. } | Input::Observed(_) | Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => Hand::Other,
         };
+        let matters = match &input {
+            Input::Request { caller, .. } => !matches!(caller, wloop_daemon::input::Caller::Unknown(_)),
+            Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => true,
+            Input::Observed(_) | Input::Tick => false,
+        };
         let wall = self.wall;
         let told = self.log.is_some().then(|| format!("{input:?}").chars().take(260).collect::<String>());
         let answer = self.engine_mut()?.handle(input, wall);
@@ -235,8 +240,7 @@ impl Life {
             }
             Ok(_) | Err(EngineError::Refused(_)) => self.look(hand)?,
         }
-        let claimed = matches!(answer, Ok(Reply::Release(_) | Reply::Start(_) | Reply::Send(_) | Reply::LookUp(_)));
-        self.inputs += usize::from(self.book.last != before || claimed);
+        self.inputs += usize::from(self.book.last != before || matters);
         Ok(answer)
     }
 

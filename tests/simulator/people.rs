@@ -209,13 +209,14 @@ impl Life {
                 requests.push(Request::Tool { session: turn.session, call, arguments });
             }
         }
-        let before = read(self.reads()?.last_event_id())?;
+        let (before, inputs) = (read(self.reads()?.last_event_id())?, self.inputs);
         for request in requests {
             let told = format!("{request:?}");
             let answer = self.hand_in(Input::Request { caller: caller.clone(), request })?;
             let refused = matches!(&answer, Err(EngineError::Refused(refusal)) if refusal.kind == RefusalKind::Forbidden);
             hold!(refused || self.disk_full, "an unattended caller was let through: {told} by {caller:?}");
         }
+        self.inputs = inputs;
         hold!(read(self.reads()?.last_event_id())? == before, "an unattended caller left a trace");
         Ok(())
     }

@@ -80,8 +80,8 @@ impl Life {
                 }
             }
             quiet = if self.book.last == before { quiet + 1 } else { 0 };
-            // Two slow sweeps' time in which nothing happens.
-            if quiet > 40 {
+            // A slow sweep's time in which nothing happens.
+            if quiet > 18 {
                 return Ok(());
             }
             let wake = self.wake()?;
