@@ -73,7 +73,8 @@ impl Life {
                 GateStatus::Approved | GateStatus::Rejected | GateStatus::Answered | GateStatus::Dismissed => {
                     let due = row.consequence.is_some_and(|(state, _)| state == Consequence::Due);
                     let item = now.items.iter().find(|i| i.gate == row.gate.id);
-                    let waits = item.is_some_and(|i| matches!(i.state, ItemState::Released | ItemState::Capped | ItemState::Blocked));
+                    let waits =
+                        item.is_some_and(|i| matches!(i.state, ItemState::Released | ItemState::Capped | ItemState::Blocked));
                     hold!(!due || (row.gate.kind == GateKind::Plan && waits), "a consequence that nobody runs: {row:?}");
                 }
             }
@@ -178,9 +179,9 @@ impl Life {
             let fine = match item.state {
                 ItemState::Waiting | ItemState::CountingDown => now.is_open(item.gate),
                 ItemState::Released => rests || full || later(Some(item.try_after)) || jobs.contains(&Job::Release(item.id)),
-                ItemState::Capped | ItemState::Blocked => now.gates.iter().any(|g| {
-                    g.gate.status == GateStatus::Open && g.gate.unit.as_ref() == Some(&item.unit)
-                }),
+                ItemState::Capped | ItemState::Blocked => {
+                    now.gates.iter().any(|g| g.gate.status == GateStatus::Open && g.gate.unit.as_ref() == Some(&item.unit))
+                }
                 ItemState::Turned | ItemState::Handled | ItemState::Gone => !now.is_open(item.gate),
             };
             hold!(fine, "stranded: {item:?}");
@@ -210,10 +211,9 @@ impl Life {
                     works || jobs.contains(&Job::StartTurn(turn.id)) || jobs.contains(&Job::CancelTurn(turn.id))
                 }
                 TurnState::Sent | TurnState::Started => works,
-                TurnState::Asked => now
-                    .posts
-                    .iter()
-                    .any(|p| p.turn == Some(turn.id) && !matches!(p.state, PostState::Sent | PostState::Dropped)),
+                TurnState::Asked => {
+                    now.posts.iter().any(|p| p.turn == Some(turn.id) && !matches!(p.state, PostState::Sent | PostState::Dropped))
+                }
                 TurnState::Recorded | TurnState::Failed | TurnState::Dismissed | TurnState::Unrecorded => true,
             };
             hold!(fine, "stranded: {turn:?}");

@@ -107,8 +107,10 @@ impl Life {
                     let said = self.book.said_sent.contains(&post.id);
                     hold!(there == 1 || said, "recorded as sent, and github has {there}: {post:?}");
                 }
-                PostState::Failed => hold!(there == 0 || post.maybe_posted || post.cause.contains("at github all the same"),
-                    "told as not sent, and github has it: {post:?}"),
+                PostState::Failed => hold!(
+                    there == 0 || post.maybe_posted || post.cause.contains("at github all the same"),
+                    "told as not sent, and github has it: {post:?}"
+                ),
                 PostState::Dropped => {
                     let gate = now.gates.iter().find(|g| g.gate.id == post.gate);
                     let refused = gate.is_some_and(|g| matches!(g.gate.status, GateStatus::Rejected | GateStatus::Superseded));

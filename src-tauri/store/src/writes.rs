@@ -90,7 +90,8 @@ impl<'a> Writes<'a> {
             "UPDATE provider SET next_sweep_at = max(0, next_sweep_at - ?1), next_slow_at = max(0, next_slow_at - ?1),
                                  blocked_until = blocked_until - ?1",
             "UPDATE pull_request SET read_after = max(0, read_after - ?1) WHERE wants_detail = 1",
-            "UPDATE plan_item SET try_after = max(0, try_after - ?1) WHERE state = 'released'",
+            "UPDATE plan_item SET try_after = max(0, try_after - ?1)
+             WHERE state IN ('waiting', 'counting_down', 'released', 'capped', 'blocked')",
             "UPDATE post SET next_at = next_at - ?1 WHERE state IN ('queued', 'sending')",
         ] {
             self.run(sql, [back])?;

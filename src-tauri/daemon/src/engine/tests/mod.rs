@@ -4,7 +4,6 @@
 mod crashes;
 mod gates;
 mod ledger;
-mod random;
 mod rounds;
 mod sends;
 mod stops;
