@@ -23,6 +23,16 @@ use crate::script::{Dice, Kind, Step};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken(pub(crate) String);
 
+impl Broken {
+    /// Which rule it was: the words before the row that broke it, and what sort of row that is.
+    pub(crate) fn kind(&self) -> &str {
+        self.0.split([' ']).find(|word| word.ends_with(':')).map_or(self.0.as_str(), |_| {
+            let end = self.0.find(['{', '(']).or_else(|| self.0.find(": ")).unwrap_or(self.0.len());
+            self.0.get(..end).unwrap_or(&self.0)
+        })
+    }
+}
+
 pub(crate) type Held<T = ()> = Result<T, Broken>;
 
 /// Ends a check with words where a condition does not hold.

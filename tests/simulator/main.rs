@@ -112,7 +112,8 @@ fn told(seed: u64, broken: &Broken, rules: &Rules) -> String {
     let whole = script(seed, STEPS);
     let quiet = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let short = shorten(&whole, TRIES, |steps| live(seed, steps, rules, None).is_err());
+    let kind = broken.kind();
+    let short = shorten(&whole, TRIES, |steps| live(seed, steps, rules, None).is_err_and(|other| other.kind() == kind));
     std::panic::set_hook(quiet);
     let mut log = Vec::new();
     let again = live(seed, &short, rules, Some(&mut log));

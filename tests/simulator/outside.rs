@@ -451,6 +451,13 @@ impl Github {
         }
     }
 
+    /// The person discards every review that they had begun: while one is there, GitHub takes no other.
+    pub(crate) fn discard_pending(&mut self) {
+        for detail in &mut self.pulls {
+            detail.reviews.retain(|r| r.state != ReviewState::Pending);
+        }
+    }
+
     /// Everything that was written shows from now on.
     pub(crate) fn show_all(&mut self) {
         for written in self.written.values_mut().flatten() {

@@ -24,6 +24,7 @@ impl Life {
         let dice = &mut Dice::new(7);
         self.github.weather = Weather::Fair;
         self.github.show_all();
+        self.github.discard_pending();
         if self.disk_full {
             self.fill_disk(false)?;
         }
