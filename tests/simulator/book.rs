@@ -49,6 +49,11 @@ pub(crate) struct Book {
     sent: BTreeSet<PostId>,
 }
 
+/// A turn whose agent would not start is no turn: its round is given again once the question is answered.
+pub(crate) fn was_none(turn: &TurnRow) -> bool {
+    turn.cause.starts_with("the agent did not start")
+}
+
 impl Book {
     /// Takes in what was recorded since the last look.
     pub(crate) fn look(&mut self, reads: &Reads<'_>, hand: Hand) -> Held {
@@ -110,9 +115,11 @@ impl Book {
             (EventKind::ConsequenceRetried, Some(gate), _, _) => *self.retried.entry(gate).or_default() += 1,
             (EventKind::TurnStarting, Some(gate), Some(turn), _) => {
                 self.may_run(gate)?;
-                hold!(self.turn_of_gate.insert(gate, turn).is_none(), "two turns of one gate: {gate}");
+                let before = self.turn_of_gate.insert(gate, turn);
+                hold!(self.never_began(before), "two turns of one gate: {gate}");
                 if let Some(item) = self.turns.get(&turn).map(|t| t.item) {
-                    hold!(self.turn_of_item.insert(item, turn).is_none(), "two turns of one planned round: {item}");
+                    let before = self.turn_of_item.insert(item, turn);
+                    hold!(self.never_began(before), "two turns of one planned round: {item}");
                 }
             }
             (EventKind::TurnSent, _, Some(turn), _) => {
@@ -127,6 +134,9 @@ impl Book {
                 hold!(matches!(event.actor, Actor::Person { .. }), "a post was settled by {:?}", event.actor);
                 self.settled.insert(post);
             }
+            (EventKind::DraftDropped, _, _, Some(post)) => {
+                self.settled.insert(post);
+            }
             (EventKind::TaskEnded, _, _, _) => {
                 if let Some(task) = event.task {
                     hold!(read(reads.open_gates_of_task(task))? == 0, "a captured task ended under an open gate: {task}");
@@ -135,6 +145,11 @@ impl Book {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether a turn, if there was one, was none: its agent would not start before the person answered it.
+    fn never_began(&self, turn: Option<TurnId>) -> bool {
+        turn.and_then(|turn| self.turns.get(&turn)).is_none_or(|turn| was_none(turn) && !self.given.contains(&turn.id))
     }
 
     /// A resolution is the person's own, a rule's at the opening, or a window's at its end; the last two never for what is the

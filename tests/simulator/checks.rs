@@ -10,9 +10,10 @@ use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
 use wloop_core::turn::TurnState;
 use wloop_daemon::input::Job;
-use wloop_store::rows::{GateRow, ItemRow, PostRow, TurnRow};
+use wloop_store::rows::{BlockRow, GateRow, ItemRow, PostRow, TurnRow};
 use wloop_store::{GateFilter, PostFilter, Reads, TurnFilter};
 
+use crate::book::was_none;
 use crate::life::{Flying, Held, Life, PLACES, hold, read};
 
 /// The ledger as it is now.
@@ -62,6 +63,7 @@ impl Life {
     }
 
     fn check_gates(&mut self, now: &Now) -> Held {
+        let jobs = self.jobs()?;
         for row in &now.gates {
             if let Some(before) = self.book.gates.get(&row.gate.id).filter(|b| b.gate.status != GateStatus::Open) {
                 hold!(before.gate == row.gate, "a closed gate changed: {:?} became {:?}", before.gate, row.gate);
@@ -71,11 +73,15 @@ impl Life {
                     hold!(row.consequence.is_none(), "a consequence of what was not resolved: {row:?}");
                 }
                 GateStatus::Approved | GateStatus::Rejected | GateStatus::Answered | GateStatus::Dismissed => {
-                    let due = row.consequence.is_some_and(|(state, _)| state == Consequence::Due);
+                    let due = row.consequence.is_some_and(|(c, _)| matches!(c, Consequence::Due | Consequence::Started));
                     let item = now.items.iter().find(|i| i.gate == row.gate.id);
-                    let waits =
-                        item.is_some_and(|i| matches!(i.state, ItemState::Released | ItemState::Capped | ItemState::Blocked));
-                    hold!(!due || (row.gate.kind == GateKind::Plan && waits), "a consequence that nobody runs: {row:?}");
+                    let waits = item.is_some_and(|i| matches!(i.state, ItemState::Released | ItemState::Blocked));
+                    let runs = match row.gate.kind {
+                        GateKind::Plan => waits,
+                        GateKind::Trust => jobs.contains(&Job::Trust(row.gate.id)),
+                        GateKind::Draft | GateKind::Question | GateKind::Post | GateKind::Proposal | GateKind::Step => false,
+                    };
+                    hold!(!due || runs, "a consequence that nobody runs: {row:?}");
                 }
             }
             self.book.gates.insert(row.gate.id, row.clone());
@@ -108,8 +114,12 @@ impl Life {
         let mut by_item = BTreeSet::new();
         let mut open = BTreeSet::new();
         for turn in &now.turns {
-            hold!(by_gate.insert(turn.gate), "two turns of one gate: {turn:?}");
-            hold!(by_item.insert(turn.item), "two turns of one planned round: {turn:?}");
+            let trusted = read(self.reads()?.trust(&turn.agent, "acme/api"))?.is_some();
+            hold!(trusted, "a turn in a repository where its agent is not trusted: {turn:?}");
+            if !was_none(turn) {
+                hold!(by_gate.insert(turn.gate), "two turns of one gate: {turn:?}");
+                hold!(by_item.insert(turn.item), "two turns of one planned round: {turn:?}");
+            }
             hold!(!turn.state.is_open() || open.insert(turn.unit.clone()), "two open turns on one unit: {turn:?}");
             let reviews = now.posts.iter().filter(|p| p.turn == Some(turn.id) && p.shape.name() == "review");
             let sent = reviews.filter(|p| p.state == PostState::Sent).count();
@@ -136,7 +146,8 @@ impl Life {
         let failed = now.posts.iter().filter(|p| p.state == PostState::Failed).count() as u64;
         let running = now.turns.iter().filter(|t| t.state.is_running()).count() as u64;
         let lists = (open, open, pending, failed, running);
-        let told = (counts.open_gates, by_kind, counts.pending_rounds, counts.posts_failed, counts.running_turns);
+        let told =
+            (counts.open_gates, by_kind, counts.pending_rounds, counts.posts_failed + counts.drafts_failed, counts.running_turns);
         hold!(told == lists, "the counts {told:?} are not the lists {lists:?}");
         Ok(())
     }
@@ -148,7 +159,8 @@ impl Life {
             let of: Vec<&GateRow> = now.gates.iter().filter(|g| g.gate.task == Some(task)).collect();
             let open = of.iter().filter(|g| g.gate.status == GateStatus::Open).count() as u64;
             hold!(read(reads.open_gates_of_task(task))? == open, "the open gates of task {task} are not counted right");
-            let due = of.iter().any(|g| g.consequence.is_some_and(|(state, _)| state == Consequence::Due));
+            let unended = |state: Consequence| !matches!(state, Consequence::Ran | Consequence::Unknown);
+            let due = of.iter().any(|g| g.consequence.is_some_and(|(state, _)| unended(state)));
             let Some(row) = read(reads.task(task))? else { continue };
             let ended = row.ended_at.is_some();
             hold!(!ended || open == 0, "a captured task ended under an open gate: {row:?}");
@@ -178,9 +190,18 @@ impl Life {
         for item in &now.items {
             let fine = match item.state {
                 ItemState::Waiting | ItemState::CountingDown => now.is_open(item.gate),
-                ItemState::Released => rests || full || later(Some(item.try_after)) || jobs.contains(&Job::Release(item.id)),
-                ItemState::Capped | ItemState::Blocked => {
-                    now.gates.iter().any(|g| g.gate.status == GateStatus::Open && g.gate.unit.as_ref() == Some(&item.unit))
+                ItemState::Released => {
+                    let gate = now.gates.iter().find(|g| g.gate.id == item.gate);
+                    // One that the cap had held, and that failed, is told until the person tries it again.
+                    let told = gate.and_then(|g| g.consequence).is_some_and(|(state, _)| state == Consequence::Failed);
+                    told || rests || full || later(Some(item.try_after)) || jobs.contains(&Job::Release(item.id))
+                }
+                ItemState::Capped => now.is_open(item.gate),
+                ItemState::Blocked => {
+                    let blocks = read(reads.blocks())?;
+                    hold!(blocks.len() <= 1, "two questions of one agent in one repository: {blocks:?}");
+                    let asks = blocks.first().and_then(|block| now.gates.iter().find(|g| g.gate.id == block.gate));
+                    asks.is_some_and(|g| g.gate.status == GateStatus::Open || g.consequence.is_some())
                 }
                 ItemState::Turned | ItemState::Handled | ItemState::Gone => !now.is_open(item.gate),
             };
@@ -221,7 +242,9 @@ impl Life {
         for row in now.gates.iter().filter(|g| g.gate.status == GateStatus::Open) {
             let has_item = now.items.iter().any(|i| i.gate == row.gate.id && i.state.is_pending());
             let has_post = now.posts.iter().any(|p| p.gate == row.gate.id && p.state == PostState::Held);
-            hold!(has_item || has_post, "a gate about nothing: {row:?}");
+            let block = read(reads.block(row.gate.id))?.filter(|block| block.lifted_at.is_none());
+            let blocks = |block: &BlockRow| now.items.iter().any(|i| i.state == ItemState::Blocked && i.unit == block.unit);
+            hold!(has_item || has_post || block.is_some_and(|b| blocks(&b)), "a gate about nothing: {row:?}");
             if let Some(deadline) = row.gate.deadline {
                 hold!(wakes_by(deadline), "nothing wakes at the end of a window: {row:?}");
             }

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
+use wloop_core::github::busy::Workplace;
 use wloop_core::github::{PostOrder, SendOutcome};
 use wloop_core::id::{ItemId, PostId, SessionId, TurnId};
+use wloop_core::stops::BlockKind;
 use wloop_daemon::edge::Ids;
 use wloop_daemon::engine::{Engine, Reply};
 use wloop_daemon::input::{AgentEvent, Done, Input, Job, Observation, Prepared, Request, Starting, TurnEnd};
 use wloop_daemon::refusal::{Answer, EngineError};
 use wloop_daemon::settings::Rules;
-use wloop_store::rows::ProcessRow;
+use wloop_store::rows::{ProcessRow, TrustRow};
 use wloop_store::{Reads, Store, StoreError};
 
 use crate::book::{Book, Hand};
@@ -24,12 +26,9 @@ use crate::script::{Dice, Kind, Step};
 pub(crate) struct Broken(pub(crate) String);
 
 impl Broken {
-    /// Which rule it was: the words before the row that broke it, and what sort of row that is.
+    /// Which rule it was, told apart by its first words.
     pub(crate) fn kind(&self) -> &str {
-        self.0.split([' ']).find(|word| word.ends_with(':')).map_or(self.0.as_str(), |_| {
-            let end = self.0.find(['{', '(']).or_else(|| self.0.find(": ")).unwrap_or(self.0.len());
-            self.0.get(..end).unwrap_or(&self.0)
-        })
+        self.0.get(..18).unwrap_or(&self.0)
     }
 }
 
@@ -87,6 +86,11 @@ pub(crate) struct Life {
     _folder: TempDir,
 }
 
+/// An agent that does not start until a question of its own is answered.
+fn blocked(kind: BlockKind) -> AgentEvent {
+    AgentEvent::Ended(TurnEnd::Blocked { kind, folder: String::new(), words: "may I?".to_owned() })
+}
+
 fn start() -> Timestamp {
     Timestamp::from_second(1_796_000_000).unwrap_or(Timestamp::UNIX_EPOCH)
 }
@@ -123,7 +127,14 @@ impl Life {
         self.disk_full = false;
         self.seed += 1;
         let refused = |fault: &dyn std::fmt::Debug| Broken(format!("the ledger does not open again: {fault:?}"));
-        let store = Store::open(&self.path, self.wall).map_err(|fault| refused(&fault))?;
+        let first = !self.path.exists();
+        let mut store = Store::open(&self.path, self.wall).map_err(|fault| refused(&fault))?;
+        if first && self.seed % 3 != 0 {
+            // A home that has been in use; in the others the agent's first run in the repository is asked about.
+            let (agent, repo) = (self.rules.agent_for(None), "acme/api".to_owned());
+            let trust = TrustRow { agent, repo, at: self.wall, gate: None, folder: "/trees/acme/api".to_owned() };
+            read(store.write(|tx| tx.put_trust(&trust)))?;
+        }
         let ids = Box::new(Ids::seeded(self.seed));
         let engine = Engine::open(store, self.rules.clone(), ids, self.wall).map_err(|fault| refused(&fault))?;
         self.engine = Some(engine);
@@ -407,6 +418,10 @@ impl Life {
                 let by = read(self.reads()?.turn(turn))?.and_then(|t| t.cancel_by).unwrap_or_default();
                 self.tell(Input::Turn { turn, event: AgentEvent::Ended(TurnEnd::Cancelled(by)) })?.ok();
             }
+            Job::Trust(gate) => {
+                let written = if dice.chance(6) { Err("the agent's home is read-only".to_owned()) } else { Ok(()) };
+                self.tell(Input::Done(Done::Trusted { gate, written }))?.ok();
+            }
             Job::EndGroup(turn) => {
                 self.tell(Input::Done(Done::GroupEnded(turn)))?.ok();
             }
@@ -442,7 +457,12 @@ impl Life {
         let wall = self.wall;
         let input = match self.flying.remove(at) {
             Flying::Release(item, head) => {
-                let ready = Prepared { folder: "/trees/x".to_owned(), head, merge_base: format!("{:040x}", 0xbb) };
+                let ready = Prepared {
+                    folder: "/trees/x".to_owned(),
+                    head,
+                    merge_base: format!("{:040x}", 0xbb),
+                    workplace: Workplace::default(),
+                };
                 let prepared = if dice.chance(8) { Err("the workspace is busy".to_owned()) } else { Ok(ready) };
                 Input::Done(Done::Release { item, prepared })
             }
@@ -474,6 +494,8 @@ impl Life {
         let event = match (stage, dice.roll(16)) {
             (0, 0) => AgentEvent::Ended(TurnEnd::NotStarted("no such program".to_owned())),
             (0, _) => AgentEvent::Spawned(ProcessRow { pid: 9, start: "1".to_owned(), pgid: 9 }),
+            (1, 0) => blocked(BlockKind::Folder),
+            (1, 1) => blocked(BlockKind::SignIn),
             (1, _) => AgentEvent::PromptGiven,
             (_, 0..=2) => AgentEvent::Ended(TurnEnd::Well),
             (_, 3) => AgentEvent::Ended(TurnEnd::Badly("the agent ended with code 3".to_owned())),

@@ -76,6 +76,7 @@ fn pull(n: u64, author: &str, at: Timestamp) -> Detail {
         body: "hm".to_owned(),
         created_at: at,
         url: String::new(),
+        review: String::new(),
     };
     Detail {
         summary: Summary {
@@ -123,6 +124,11 @@ fn pull(n: u64, author: &str, at: Timestamp) -> Detail {
         comments: Vec::new(),
         read_at: at,
         skew_ms: 0,
+        checks: Vec::new(),
+        last_requested_at: None,
+        head_forced_at: None,
+        maintainer_can_modify: true,
+        can_push: false,
     }
 }
 
@@ -149,6 +155,7 @@ impl Github {
         let (id, at) = (self.id(), self.clock);
         if let Some(detail) = self.pulls.get_mut(n) {
             let requested = Some(Requested { id: format!("RRE_{id}"), by: "ana".to_owned(), at });
+            detail.last_requested_at = Some(at);
             detail.review_requests = vec![ReviewRequest { reviewer: Reviewer::Account(viewer()), requested }];
             detail.summary.updated_at = at;
         }
@@ -186,6 +193,7 @@ impl Github {
             body: body.to_owned(),
             created_at: at,
             url: remote.url.clone(),
+            review: String::new(),
         };
         if let Some(detail) = self.pulls.get_mut(n) {
             detail.summary.updated_at = at;

@@ -1,13 +1,17 @@
 //! The person, the agents, and those who may not.
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use wloop_agents::tools::check_arguments;
+use wloop_core::draft::Delivery;
 use wloop_core::gate::{GateKind, GateStatus};
 use wloop_core::id::{SessionId, UnitRef};
 use wloop_core::post::PostState;
+use wloop_core::stops::HoldKind;
 use wloop_daemon::engine::Reply;
-use wloop_daemon::input::{Caller, Input, Observation, Request, UnitName};
+use wloop_daemon::input::{Caller, Input, NewDraft, Observation, Request, UnitName};
 use wloop_daemon::refusal::{Answer, EngineError, RefusalKind};
+use wloop_store::DraftFilter;
 use wloop_store::rows::GateRow;
 
 use crate::life::{Flying, Held, Life, hold, read};
@@ -56,7 +60,7 @@ impl Life {
     pub(crate) fn person(&mut self, dice: &mut Dice) -> Held {
         let guidance = dice.chance(3).then(|| format!("Mind it {}", dice.roll(9)));
         let unit = dice.pick(&self.units());
-        let (Some(unit), what) = (unit, dice.roll(20)) else { return Ok(()) };
+        let (Some(unit), what) = (unit, dice.roll(28)) else { return Ok(()) };
         let of_posts = |state: PostState, life: &Self| life.book.posts_in(state);
         let request = match what {
             0..=9 => {
@@ -82,6 +86,17 @@ impl Life {
                     _ => Request::PostRetry(post),
                 })
             }
+            20 | 21 => {
+                let until = dice.chance(2).then(|| self.wall + SignedDuration::from_secs(200));
+                let kind = if dice.chance(3) { HoldKind::Mute } else { HoldKind::Pause };
+                Some(Request::Hold { unit: (!dice.chance(3)).then_some(unit), kind, until })
+            }
+            22..=24 => {
+                let held = read(self.reads()?.holds())?;
+                dice.pick(&held).map(|hold| Request::Unhold { unit: hold.unit, kind: hold.kind })
+            }
+            25 => self.book.any_gate(dice).map(|row| Request::SeeConsequence(row.gate.id)),
+            26 | 27 => self.of_drafts(unit, dice)?,
             _ => {
                 let queued = of_posts(PostState::Queued, self);
                 dice.pick(&queued).map(|post| Request::PostDiscard { post, reason: None })
@@ -109,6 +124,32 @@ impl Life {
                 Ok(())
             }
         }
+    }
+
+    /// A draft of the person's own, or what becomes of one that is there.
+    fn of_drafts(&self, unit: UnitRef, dice: &mut Dice) -> Held<Option<Request>> {
+        let text = format!("A word {}", dice.roll(5));
+        let states = [PostState::Held, PostState::Held, PostState::Queued, PostState::Failed];
+        let state = dice.pick(&states).unwrap_or(PostState::Held);
+        let drafts = read(self.reads()?.drafts(DraftFilter::In(state)))?;
+        let known = dice.pick(&drafts).filter(|_| !dice.chance(2));
+        Ok(Some(match known {
+            Some((draft, post)) => match dice.roll(4) {
+                0 | 1 => Request::EditDraft { draft: draft.id, text, gate: dice.chance(2).then_some(post.gate) },
+                2 => Request::DiscardDraft { draft: draft.id, reason: dice.chance(2).then(|| "no more".to_owned()) },
+                _ => Request::RetryDraft(draft.id),
+            },
+            None => Request::ProposeDraft(Box::new(NewDraft {
+                unit,
+                text,
+                purpose: String::new(),
+                delivery: Delivery::Comment,
+                broadcast: false,
+                effects: Vec::new(),
+                task: None,
+                key: dice.chance(3).then(|| format!("key-{}", dice.roll(4))),
+            })),
+        }))
     }
 
     /// An answer that was on its way arrives.
@@ -191,6 +232,8 @@ impl Life {
         if let Some(unit) = unit {
             requests.push(Request::ApplyPlan { unit: unit.clone(), guidance: None });
             requests.push(Request::DismissPlan { unit: unit.clone() });
+            requests.push(Request::Hold { unit: Some(unit.clone()), kind: HoldKind::Pause, until: None });
+            requests.push(Request::Unhold { unit: None, kind: HoldKind::Pause });
             requests.push(Request::StartTurn { unit, intent: "review".to_owned(), stage: None, guidance: None });
         }
         if let Some(turn) = self.book.any_turn(dice, false) {
@@ -199,6 +242,8 @@ impl Life {
         if let Some(post) = self.book.posts.keys().next().copied() {
             requests.push(Request::PostSent(post));
             requests.push(Request::PostRetry(post));
+            requests.push(Request::EditDraft { draft: post, text: "x".to_owned(), gate: None });
+            requests.push(Request::RetryDraft(post));
             requests.push(Request::PostDiscard { post, reason: None });
         }
         if let Some(turn) = self.book.any_turn(dice, false)

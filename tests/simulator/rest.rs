@@ -29,6 +29,9 @@ impl Life {
             self.fill_disk(false)?;
         }
         self.hand_in(Input::Observed(Observation::TryAgain))?.ok();
+        for held in crate::life::read(self.reads()?.holds())? {
+            self.ask(Request::Unhold { unit: held.unit, kind: held.kind }, dice)?.ok();
+        }
         self.run_out(dice)?;
         let now = self.check_all()?;
         self.check_rest(&now, false)?;

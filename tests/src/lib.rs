@@ -44,7 +44,17 @@ pub fn program(name: &str) -> PathBuf {
         let test = std::env::current_exe().expect("the test's own path");
         let folder = test.parent().and_then(Path::parent).expect("a target folder").to_owned();
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-        let status = std::process::Command::new(cargo)
+        let mut command = std::process::Command::new(cargo);
+        // What cargo tells a test about its package would make build scripts that look at it run again, and all that needs them.
+        for (name, _) in std::env::vars_os() {
+            if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_", "CARGO_PRIMARY_"]
+                .iter()
+                .any(|start| name.to_string_lossy().starts_with(start))
+            {
+                command.env_remove(name);
+            }
+        }
+        let status = command
             // The same command as `make test`, so that nothing is built twice.
             .args(["test", "--quiet", "--no-run", "--workspace", "--features", "wloop-cli/failpoints"])
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
