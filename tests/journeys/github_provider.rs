@@ -136,7 +136,7 @@ fn open(world: &SmallGithub, author: &str, branch: &str) -> u64 {
 }
 
 fn everything() -> InventoryQuery {
-    InventoryQuery { teams: TeamPolicy::All, include_viewer_teams: vec!["acme/core".to_owned()] }
+    InventoryQuery { teams: TeamPolicy::All, include_viewer_teams: vec!["acme/core".to_owned()], watched: vec![] }
 }
 
 fn review(event: ReviewEvent, comments: Vec<InlineComment>) -> Shape {
