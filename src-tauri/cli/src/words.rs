@@ -84,6 +84,12 @@ pub(crate) fn plan_state(now: Timestamp, item: &PlanItem) -> (Tone, String) {
     }
 }
 
+/// That GitHub asked to wait, and until when (GH-SYNC-38).
+pub(crate) fn waits(until: Timestamp) -> String {
+    let zoned = until.to_zoned_datetime(jiff::tz::TimeZone::system());
+    format!("GitHub asks to wait until {}", zoned.strftime("%H:%M"))
+}
+
 /// What a planned round would do: `review`, `review (follow-up)`.
 pub(crate) fn round(intent: &str, stage: &str) -> String {
     if stage.is_empty() || stage == "first" { intent.to_owned() } else { format!("{intent} ({stage})") }

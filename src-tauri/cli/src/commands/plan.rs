@@ -13,7 +13,7 @@ use crate::commands::gates;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Cell, Listing, Tone, width};
-use crate::words::{clock, plan_state, round};
+use crate::words::{clock, plan_state, round, waits};
 
 /// Runs the command.
 pub(crate) async fn run(context: &Context, arguments: &PlanArguments) -> Result<(), Failure> {
@@ -91,8 +91,13 @@ fn listing(plan: &[PlanItem], now: Timestamp) -> Listing {
             let guidance: String = item.guidance.as_deref().unwrap_or_default().chars().take(30).collect();
             row.push(Cell::plain(guidance));
         }
-        let what =
-            if item.reason.is_empty() { item.unit.title.clone() } else { format!("{} · {}", item.unit.title, item.reason) };
+        let waits = item.waiting_until.map(waits);
+        // What it asks for is said once, in the person's own time.
+        let reason = (!item.reason.is_empty() && !(waits.is_some() && item.reason.contains("asks to wait"))).then_some(&item.reason);
+        let mut what = waits.iter().map(String::as_str).collect::<Vec<_>>();
+        what.push(&item.unit.title);
+        what.extend(reason.map(String::as_str));
+        let what = what.join(" · ");
         row.push(Cell::plain(what));
         row
     });

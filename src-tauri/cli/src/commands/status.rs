@@ -6,7 +6,7 @@ use wloop_api::types::{ProviderHealth, Status};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
-use crate::words::{age, count, until};
+use crate::words::{age, count, until, waits};
 
 /// Prints the counters.
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
@@ -38,6 +38,8 @@ fn piped(status: &Status) -> Vec<(String, String)> {
         ("draining".to_owned(), status.draining.to_string()),
     ]);
     lines.extend(status.providers.iter().map(|provider| (format!("provider.{}", provider.name), provider.state.clone())));
+    let waiting = status.providers.iter().filter_map(|provider| Some((provider, provider.waiting_until?)));
+    lines.extend(waiting.map(|(provider, until)| (format!("provider.{}.waiting_until", provider.name), until.to_string())));
     lines.extend(status.warnings.iter().map(|warning| ("warning".to_owned(), warning.clone())));
     lines
 }
@@ -92,7 +94,11 @@ fn provider_words(provider: &ProviderHealth, now: Timestamp) -> String {
         Some(since) => text.push_str(&format!(", read {since} ago")),
         None => text.push_str(", not read yet"),
     }
-    if let Some(error) = &provider.error {
+    if let Some(until) = provider.waiting_until {
+        text.push_str(&format!("; {}", waits(until)));
+    }
+    // What it asked for is said in its place.
+    if let Some(error) = provider.error.as_ref().filter(|error| !error.starts_with("github asks to wait")) {
         text.push_str(&format!("; {error}"));
     }
     text
@@ -128,6 +134,7 @@ mod tests {
                 address: None,
                 last_sync: Some(at(995)),
                 error: None,
+                waiting_until: None,
                 watched: 3,
                 quotas: Vec::new(),
             }],
@@ -149,6 +156,15 @@ mod tests {
              github    ok as sam, 3 units watched, read 5 s ago\n\
              look      a post cannot be told\n"
         );
+        let mut waiting = status();
+        waiting.providers[0].state = "waiting".to_owned();
+        waiting.providers[0].waiting_until = Some(at(1_500));
+        waiting.providers[0].error = Some("github asks to wait until 1970-01-01T00:25:00Z: slow".to_owned());
+        // GH-SYNC-38
+        let text = shown(&out, &waiting, at(1_000));
+        let line = format!("waiting as sam, 3 units watched, read 5 s ago; {}\n", crate::words::waits(at(1_500)));
+        assert!(text.contains(&line), "{text}");
+        assert!(piped(&waiting).contains(&("provider.github.waiting_until".to_owned(), "1970-01-01T00:25:00Z".to_owned())));
         let lines: Vec<String> = piped(&status()).into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(
             lines[..4],

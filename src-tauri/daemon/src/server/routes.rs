@@ -178,7 +178,12 @@ async fn resolve_gate(
 }
 
 async fn get_plan(State(shared): State<Shared>) -> Answer<Vec<api::PlanItem>> {
-    let items = shared.outside.hub.read(|reads| reads.pending_items()?.iter().map(|row| view::item(reads, row)).collect())?;
+    let mut items: Vec<api::PlanItem> =
+        shared.outside.hub.read(|reads| reads.pending_items()?.iter().map(|row| view::item(reads, row)).collect())?;
+    let waits = health::waiting_until(&shared.outside)?;
+    for item in &mut items {
+        item.waiting_until = waits;
+    }
     Ok(Json(items))
 }
 
