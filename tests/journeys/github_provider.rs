@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod bad_days;
 mod limits;
+mod nulls;
 mod reads;
 mod writes;
 
