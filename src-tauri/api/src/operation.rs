@@ -37,10 +37,34 @@ pub struct Operation {
     pub request: &'static str,
     /// The name of the type of the answer, `[T]` for a list.
     pub answer: &'static str,
+    /// The names of the parameters that its query takes, each one of [`QUERY`].
+    pub query: &'static [&'static str],
 }
 
+/// A parameter of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is a number; else it is a text.
+    pub number: bool,
+    /// What it does.
+    pub summary: &'static str,
+}
+
+/// Every parameter that a query can have; which ones an operation takes stands in the table.
+pub const QUERY: &[Parameter] = &[
+    Parameter { name: "status", number: false, summary: "Only those of this status." },
+    Parameter { name: "kind", number: false, summary: "Only those of this kind." },
+    Parameter { name: "state", number: false, summary: "Only those in this state." },
+    Parameter { name: "unit", number: false, summary: "Only those of this unit: an address, `owner/repo#n` or `provider:key`." },
+    Parameter { name: "task", number: false, summary: "Only those of the task with this id or this start of one." },
+    Parameter { name: "since", number: true, summary: "Only what came after the event of this id." },
+    Parameter { name: "limit", number: true, summary: "At most so many rows; 500 at the very most, and without it." },
+];
+
 macro_rules! operations {
-    ($($const:ident = $method:ident $path:literal $callers:ident $request:literal -> $answer:literal, $summary:literal;)*) => {
+    ($($const:ident = $method:ident $path:literal $callers:ident $request:literal -> $answer:literal $(? ($($query:literal),*))?, $summary:literal;)*) => {
         $(
             #[doc = $summary]
             pub const $const: Operation = Operation {
@@ -51,6 +75,7 @@ macro_rules! operations {
                 summary: $summary,
                 request: $request,
                 answer: $answer,
+                query: &[$($($query),*)?],
             };
         )*
         /// Every operation, in the order the description lists them.
@@ -61,21 +86,22 @@ macro_rules! operations {
 operations! {
     HEALTH = Get "/healthz" Anyone "" -> "Health", "How the daemon is.";
     STATUS = Get "/api/status" Anyone "" -> "Status", "The counters.";
-    GATES = Get "/api/gates" Anyone "" -> "[Gate]", "Gates, oldest first; `status`, `kind`, `unit` and `task` narrow.";
+    GATES = Get "/api/gates" Anyone "" -> "[Gate]" ? ("status", "kind", "unit", "task", "limit"), "Gates, oldest first; `status`, `kind`, `unit` and `task` narrow.";
     GATE = Get "/api/gates/{id}" Anyone "" -> "Gate", "One gate, whole.";
     RETRY_GATE = Post "/api/gates/{id}/retry" Person "" -> "Gate", "A failed consequence once more.";
     RESOLVE_GATE = Post "/api/gates/{id}/{intent}" Person "Resolve" -> "Gate", "Resolves a gate by one of its intents.";
     PLAN = Get "/api/plan" Anyone "" -> "[PlanItem]", "Planned rounds, in order of their planning.";
     DECIDE_PLAN = Post "/api/plan" Person "PlanRequest" -> "PlanAnswer", "Runs, skips or guides the planned rounds of a unit.";
-    TURNS = Get "/api/turns" Anyone "" -> "[Turn]", "Turns, newest first; `unit` and `state` narrow.";
+    TURNS = Get "/api/turns" Anyone "" -> "[Turn]" ? ("unit", "state", "limit"), "Turns, newest first; `unit` and `state` narrow.";
     TURN = Get "/api/turns/{id}" Anyone "" -> "TurnDetail", "One turn with its record and transcript.";
     START_TURN = Post "/api/turns" Person "TurnRequest" -> "PlanAnswer", "A round by hand; it does not wait: the gate that was written for it, already approved.";
     CANCEL_TURN = Post "/api/turns/{id}/cancel" Person "" -> "Turn", "Stops a turn that runs.";
-    POSTS = Get "/api/posts" Anyone "" -> "[Post]", "What went out, goes out or cannot be told; `state` and `unit` narrow.";
+    POSTS = Get "/api/posts" Anyone "" -> "[Post]" ? ("state", "unit", "limit"), "What went out, goes out or cannot be told; `state` and `unit` narrow.";
+    ONE_POST = Get "/api/posts/{id}" Anyone "" -> "Post", "One post, whole.";
     POST_SENT = Post "/api/posts/{id}/sent" Person "" -> "Post", "The person says that a doubtful post was sent.";
     POST_RETRY = Post "/api/posts/{id}/retry" Person "" -> "Post", "Sends a failed post again; a doubtful one is looked up first.";
     POST_DISCARD = Post "/api/posts/{id}/discard" Person "Discard" -> "Post", "Drops a failed post.";
-    EVENTS = Get "/api/events" Anyone "" -> "[Event]", "The record after `since`; live with `Accept: text/event-stream`.";
+    EVENTS = Get "/api/events" Anyone "" -> "[Event]" ? ("since", "unit", "limit"), "The record after `since`; live with `Accept: text/event-stream`.";
     TOOL = Post "/api/sessions/{id}/tools/{tool}" ThatSession "" -> "ToolAnswer", "One call of a tool of an agent session.";
     OPENAPI = Get "/api/openapi.json" Anyone "" -> "", "The description of this API.";
 }

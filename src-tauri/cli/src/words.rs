@@ -197,7 +197,8 @@ pub(crate) fn happening(event: &Event) -> String {
         "guidance_kept" => with("guidance was kept for the next round"),
         "answer_given" => with(&format!("an answer was given ({key})")),
         "post_sending" => with("a post is being sent"),
-        "post_sent" => after("a post was sent".to_owned(), "url"),
+        // Its actor is who let it out; that the round posted it is told beside.
+        "post_sent" => after("a post that was let out was sent".to_owned(), "url"),
         "post_failed" => with("a post failed"),
         "post_doubtful" => with("whether a post was sent cannot be told"),
         "post_settled" => with("a post was settled"),

@@ -57,11 +57,20 @@ pub(crate) fn gate(reads: &Reads<'_>, row: &GateRow) -> Result<api::Gate, StoreE
         consequence: row.consequence.map(|(state, at)| api::Consequence {
             state: state.as_str().to_owned(),
             at,
-            note: row.consequence_note.clone(),
+            note: post.as_ref().and_then(became).unwrap_or_else(|| row.consequence_note.clone()),
         }),
         post,
         turn: row.turn.map(|t| t.to_string()),
     })
+}
+
+/// What became of a post that its gate let out, once it is known.
+fn became(post: &api::Post) -> Option<String> {
+    match post.state.as_str() {
+        "sent" => Some(post.url.as_ref().map_or_else(|| "published".to_owned(), |url| format!("published: {url}"))),
+        "failed" => Some(format!("not published: {}", post.cause.as_deref().unwrap_or("no reason is known"))),
+        _ => None,
+    }
 }
 
 fn intents(gate: &Gate) -> Vec<api::Intent> {

@@ -188,19 +188,14 @@ impl<'a> Screen<'a> {
     fn draw(&mut self, plan: &[PlanItem]) -> Result<(), Failure> {
         let now = (self.context.now)();
         let table = self.context.out.list_text(&listing(plan, now), width());
-        let foot = self.context.out.paint(
-            Tone::Dim,
-            &format!(
-                "{} · {} to run, {} to skip · Ctrl-C ends",
-                clock(now),
-                self.context.command("plan apply UNIT"),
-                self.context.command("plan dismiss UNIT")
-            ),
-        );
+        let foot = format!("{} · {} runs, `dismiss` skips · Ctrl-C ends", clock(now), self.context.command("plan apply UNIT"));
+        let foot = self.context.out.folded(&foot, 0);
+        let below = foot.len();
+        let foot = foot.iter().map(|line| self.context.out.paint(Tone::Dim, line)).collect::<Vec<_>>().join("\n");
         // Each line is cleared as it is written and the rest below afterwards, which flickers less than clearing first.
         let text = format!("{}{table}{foot}\n", up(self.lines)).replace('\n', "\u{1b}[K\n");
         self.context.out.raw(&format!("{text}\u{1b}[J"))?;
-        self.lines = table.lines().count() + 1;
+        self.lines = table.lines().count() + below;
         Ok(())
     }
 }

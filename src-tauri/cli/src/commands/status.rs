@@ -11,7 +11,10 @@ use crate::words::{age, count, until, waits};
 /// Prints the counters.
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let client = context.client()?;
-    let status = context.out.progress("asking the daemon", client.status()).await?;
+    let mut status = context.out.progress("asking the daemon", client.status()).await?;
+    for warning in &mut status.warnings {
+        *warning = context.hints(warning);
+    }
     if context.json {
         return context.out.json(&status);
     }
@@ -47,7 +50,8 @@ fn piped(status: &Status) -> Vec<(String, String)> {
 fn shown(out: &Output, status: &Status, now: Timestamp) -> String {
     let mut text = String::new();
     let mut line = |name: &str, tone: Tone, value: String| {
-        text.push_str(&format!("{}  {}\n", out.paint(Tone::Dim, &format!("{name:<8}")), out.paint(tone, &value)));
+        text.push_str(&out.row(name, tone, &value));
+        text.push('\n');
     };
     if status.draining {
         line("wloop", Tone::Warn, "is going down and starts nothing new".to_owned());

@@ -70,6 +70,18 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// GitHub answers again: what waited because it did not goes on at once (GH-SYNC-18, F13).
+    fn wake_unreached(&mut self) -> Answer<()> {
+        self.wake_released()?;
+        for post in self.tx.posts_in(PostState::Queued)? {
+            if post.next_at.is_some_and(|at| at > self.now) {
+                let row = PostRow { next_at: Some(self.now), ..post.clone() };
+                self.tx.update_post(post.id, PostState::Queued, &row)?;
+            }
+        }
+        Ok(())
+    }
+
     /// GitHub asked for no request of any kind before `until` (GH-SYNC-36 a and b); kept, so that a new start waits as well.
     pub(super) fn keep_quiet(&mut self, until: Timestamp) -> Answer<()> {
         let mut row = self.github()?;
@@ -102,6 +114,7 @@ impl Cx<'_> {
         row.signed_out = false;
         self.tx.put_provider(&row)?;
         if recovered {
+            self.wake_unreached()?;
             self.event(NewEvent { data: json!({ "now": "ok" }), ..event(EventKind::HealthChanged, GITHUB) })?;
         }
         let before = self.tx.watched_pulls()?;

@@ -8,6 +8,7 @@ mod random;
 mod rounds;
 mod sends;
 mod stops;
+mod sweeps;
 mod sync;
 mod tools;
 mod windows;
