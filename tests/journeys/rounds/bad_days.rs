@@ -6,7 +6,7 @@ use wloop_api::types::{Health, ProviderHealth};
 use wloop_tests::{ME, REPO, Stage, clock_past, until};
 use wloop_world::{Call, Fault, FaultKind, Match, NewPullRequest};
 
-use super::{start_with, stopped_round, submitted, swept_once, sweeps, unit_ref};
+use super::{start_with, stopped_round, submitted, sweeps, swept_once, unit_ref};
 
 /// The request of a sweep.
 fn inventory() -> Match {
@@ -214,7 +214,12 @@ async fn an_id_is_found_by_its_start_and_a_unit_in_its_place_is_told() {
     let shown = said(&stage, &["--json", "posts", "show", &post.short]).await;
     assert!(shown.contains(&post.id), "{shown}");
     // Each way to name the unit names it.
-    for name in [stage.unit(number), stage.world.pull_url(REPO, number), unit_ref(&stage, number).to_string(), format!("github:{REPO}#{number}")] {
+    for name in [
+        stage.unit(number),
+        stage.world.pull_url(REPO, number),
+        unit_ref(&stage, number).to_string(),
+        format!("github:{REPO}#{number}"),
+    ] {
         let listed = said(&stage, &["posts", "--unit", &name]).await;
         assert!(listed.contains(&post.id), "{name}: {listed}");
     }

@@ -501,7 +501,8 @@ fn id<T: std::str::FromStr>(shared: &Shared, table: IdTable, what: &str, text: &
     let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     // A pull request is easily given in the place of what stands on it.
     if text.contains(['#', ':', '/']) {
-        let words = format!("`{text}` names a unit, and a {what} is wanted by its id; `wloop {what}s --unit {text}` lists its {what}s");
+        let words =
+            format!("`{text}` names a unit, and a {what} is wanted by its id; `wloop {what}s --unit {text}` lists its {what}s");
         return Err(Failure::new(RefusalKind::NotFound, words).field("id"));
     }
     if text.len() < PREFIX || text.len() > 32 || !hex {

@@ -350,6 +350,9 @@ fn take_page(
         skipped.push(format!("the search `{}` has {matches} matches, and github returns {SEARCH_CEILING}", search.query));
     }
     let nodes = page.get("nodes").and_then(Value::as_array);
+    if nodes.is_none() && matches > 0 {
+        skipped.push(format!("the search `{}` has {matches} matches and returned none of them", search.query));
+    }
     for (node, index) in nodes.into_iter().flatten().zip(0_u64..) {
         let name = || node.get("url").and_then(Value::as_str).unwrap_or("a pull request").to_owned();
         let fault = bad.iter().find(|((a, i), _)| a == alias && *i == index);

@@ -98,11 +98,7 @@ impl Fault {
 
     /// What a read of one thing makes of it.
     pub(crate) fn of_one_thing(&self) -> ReadFault {
-        if self.is_absence() {
-            ReadFault::NotFound(self.message.clone())
-        } else {
-            ReadFault::Unusable(self.message.clone())
-        }
+        if self.is_absence() { ReadFault::NotFound(self.message.clone()) } else { ReadFault::Unusable(self.message.clone()) }
     }
 }
 

@@ -223,7 +223,8 @@ async fn more_than_a_hundred_of_everything() {
         world.submit_review(REPO, 1, "bob", Some(ReviewEvent::Comment), "x", &[]).unwrap();
     }
     let names = ["labels", "assignees", "reviewRequests", "comments", "reviews"];
-    let fields: String = names.map(|n| format!("{n}(first: 100) {{ totalCount nodes {{ __typename }} pageInfo {{ hasNextPage }} }} ")).concat();
+    let fields: String =
+        names.map(|n| format!("{n}(first: 100) {{ totalCount nodes {{ __typename }} pageInfo {{ hasNextPage }} }} ")).concat();
     let got = pull(&scene, &fields).await;
     for name in names {
         let told = &got["data"]["repository"]["pullRequest"][name];
