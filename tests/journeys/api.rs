@@ -175,6 +175,24 @@ async fn every_answer_is_as_the_description_says_in_every_state() {
     let dismissed = post(&stage, "/api/plan", &json!({ "unit": stage.unit(planned), "action": "dismiss" }));
     assert_eq!(dismissed.status, 200);
     description.check_answer(&operation::DECIDE_PLAN, &dismissed.body);
+    let unit = format!("/api/units/github/{}", stage.unit(planned).replace('/', "%2F").replace('#', "%23"));
+    for (operation, target) in [
+        (&operation::PAUSE_UNIT, format!("{unit}/pause")),
+        (&operation::MUTE_UNIT, format!("{unit}/mute")),
+        (&operation::RESUME_UNIT, format!("{unit}/resume")),
+        (&operation::UNMUTE_UNIT, format!("{unit}/unmute")),
+        (&operation::PAUSE, "/api/pause".to_owned()),
+        (&operation::RESUME, "/api/resume".to_owned()),
+        (&operation::MUTE, "/api/mute".to_owned()),
+        (&operation::UNMUTE, "/api/unmute".to_owned()),
+    ] {
+        let held = post(&stage, &target, &json!({}));
+        assert_eq!(held.status, 200, "{target}: {:?}", held.body);
+        description.check_answer(operation, &held.body);
+    }
+    let looked_at = ask(&stage, &RawRequest::get(&unit));
+    assert_eq!((looked_at.status, looked_at.body["skipped"][0]["because"].as_str()), (200, Some("skipped")));
+    description.check_answer(&operation::UNIT, &looked_at.body);
     seen.append(&mut check_reads(&stage, &description));
 
     for state in [
@@ -220,7 +238,9 @@ async fn the_description_holds_every_route_and_stands_by_itself() {
             .path
             .replace("{id}", "ffffffffffffffffffffffffffffffff")
             .replace("{intent}", "run_now")
-            .replace("{tool}", "record");
+            .replace("{tool}", "record")
+            .replace("{provider}", "github")
+            .replace("{key}", "PR_nothing");
         let answer = ask(&stage, &RawRequest { method: method(operation).to_uppercase(), target, ..RawRequest::default() });
         let detail = answer.body["detail"].as_str().unwrap_or_default();
         assert!(!detail.contains("openapi.json"), "{}: {detail}", operation.name);
@@ -261,6 +281,12 @@ async fn a_wrong_call_is_answered_with_one_problem_and_changes_nothing() {
         ("/api/gates/xyz/run_now".to_owned(), json!({}), 404, Some("id"), "xyz"),
         ("/api/gates/abc/run_now".to_owned(), json!({}), 404, Some("id"), "4"),
         (format!("/api/gates/{}/retry", open.id), json!({}), 409, None, "released nothing"),
+        (format!("/api/gates/{}/seen", open.id), json!({}), 409, None, "released nothing"),
+        ("/api/pause".to_owned(), json!({ "until": "soon" }), 422, None, "body"),
+        ("/api/pause".to_owned(), json!({ "until": "2020-01-01T00:00:00Z" }), 422, Some("until"), "past"),
+        ("/api/pause".to_owned(), json!({ "untli": "x" }), 422, Some("untli"), "untli"),
+        ("/api/units/github/PR_nothing/pause".to_owned(), json!({}), 404, Some("unit"), "PR_nothing"),
+        ("/api/units/gitlab/x/mute".to_owned(), json!({}), 404, Some("unit"), "gitlab:x"),
         ("/api/plan".to_owned(), json!({}), 422, Some("unit"), "unit"),
         ("/api/plan".to_owned(), json!({ "unit": unit, "action": "explode" }), 422, None, "explode"),
         ("/api/plan".to_owned(), json!({ "unit": unit, "action": "guide" }), 422, Some("guidance"), "guidance"),

@@ -4,8 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use serde_json::{Value, json};
-use wloop_api::client::{GateFilter, UnitFilter};
-use wloop_api::types::Gate;
+use wloop_api::client::{DraftFilter, GateFilter, UnitFilter};
+use wloop_api::types::{DraftRequest, Gate};
 use wloop_tests::puppet::{Puppet, Standing};
 use wloop_tests::raw::{RawAnswer, RawRequest};
 use wloop_tests::{Stage, until};
@@ -29,6 +29,8 @@ struct Scene {
     other_turn: String,
     other_gate: String,
     failed_post: String,
+    /// A draft of the person's with its gate.
+    draft: (String, String),
     /// The open gate and its pull request.
     open: Gate,
     open_unit: String,
@@ -61,7 +63,10 @@ impl Scene {
         let open_unit = stage.unit(open);
         let open = stage.open_gate("plan", open).await;
         let (other_session, other_gate) = (other.session(), gate.id);
-        Self { stage, agent, own, own_turn, own_gate, other_session, other_turn, other_gate, failed_post, open, open_unit }
+        let body = DraftRequest { unit: Some(open_unit.clone()), text: "Thanks!".to_owned(), ..DraftRequest::default() };
+        let draft = stage.client().propose_draft(&body).await.unwrap();
+        let draft = (draft.id, draft.gate);
+        Self { stage, agent, own, own_turn, own_gate, other_session, other_turn, other_gate, failed_post, draft, open, open_unit }
     }
 
     /// Everything that a writing call could change.
@@ -73,6 +78,7 @@ impl Scene {
             "plan": client.plan().await.unwrap(),
             "turns": client.turns(&UnitFilter::default()).await.unwrap(),
             "posts": client.posts(&UnitFilter::default()).await.unwrap(),
+            "drafts": client.drafts(&DraftFilter::default()).await.unwrap(),
             "events": events.iter().filter(|e| e.class != "inner").collect::<Vec<_>>(),
             "writes": self.stage.writes(),
         })
@@ -92,7 +98,16 @@ impl Scene {
             ("/api/plan".to_owned(), json!({ "unit": unit, "action": "dismiss" })),
             ("/api/plan".to_owned(), json!({ "unit": unit, "action": "guide", "guidance": "be kind" })),
             ("/api/plan".to_owned(), json!({ "unit": self.stage.unit(self.own), "action": "guide", "guidance": "be kind" })),
+            (format!("/api/gates/{}/approve", self.draft.1), json!({})),
+            (format!("/api/drafts/{}/edit", self.draft.0), json!({ "text": "Gladly!" })),
+            (format!("/api/drafts/{}/discard", self.draft.0), json!({ "reason": "no" })),
+            (format!("/api/drafts/{}/retry", self.draft.0), json!({})),
             ("/api/turns".to_owned(), json!({ "unit": unit, "intent": "review" })),
+            ("/api/pause".to_owned(), json!({})),
+            ("/api/resume".to_owned(), json!({})),
+            ("/api/mute".to_owned(), json!({})),
+            ("/api/unmute".to_owned(), json!({})),
+            (format!("/api/gates/{}/seen", self.own_gate), json!({})),
             (format!("/api/turns/{}/cancel", self.own_turn), json!({})),
             (format!("/api/turns/{}/cancel", self.other_turn), json!({})),
         ]
@@ -149,7 +164,13 @@ async fn an_agent_changes_nothing_by_the_command_line() {
     let home = scene.stage.home().display().to_string();
     let (gate, unit, post) = (scene.open.id.clone(), scene.open_unit.clone(), scene.failed_post.clone());
     let (own_turn, own_gate) = (scene.own_turn.clone(), scene.own_gate.clone());
+    let (draft, asks) = scene.draft.clone();
     let commands: Vec<Vec<&str>> = vec![
+        vec!["outbox", "approve", &draft, "--gate", &asks],
+        vec!["outbox", "edit", &draft, "Gladly!"],
+        vec!["outbox", "discard", &draft],
+        vec!["outbox", "retry", &draft],
+        vec!["outbox", "new", &unit, "Hello", "--send"],
         vec!["gates", "resolve", &gate, "run_now"],
         vec!["gates", "resolve", &gate, "skip"],
         vec!["gates", "resolve", &gate, "guide", "--text", "be kind"],
@@ -157,6 +178,12 @@ async fn an_agent_changes_nothing_by_the_command_line() {
         vec!["plan", "apply", &unit],
         vec!["plan", "dismiss", &unit],
         vec!["review", &unit],
+        vec!["pause", &unit],
+        vec!["resume", &unit],
+        vec!["mute", &unit],
+        vec!["pause"],
+        vec!["resume"],
+        vec!["gates", "seen", &own_gate],
         vec!["turn", "cancel", &own_turn],
         vec!["posts", "sent", &post],
         vec!["posts", "retry", &post],
@@ -185,7 +212,10 @@ async fn an_agent_changes_nothing_by_the_command_line() {
                 // Refused by the daemon, or before that by the command line because nobody sits at a terminal.
                 assert!(done.err.contains("unattended") || done.err.contains("no terminal"), "{what}");
                 // What releases nothing is never refused for the terminal: the daemon itself said no (RES-20).
-                if matches!(command.last(), Some(&"skip")) || ["dismiss", "cancel", "sent", "discard"].contains(&command[1]) {
+                if matches!(command.last(), Some(&"skip"))
+                    || ["pause", "resume", "mute"].contains(&command[0])
+                    || command.get(1).is_some_and(|word| ["dismiss", "cancel", "sent", "discard", "seen"].contains(word))
+                {
                     assert!(done.err.contains("unattended"), "{what}");
                 }
             }

@@ -8,5 +8,7 @@ mod bad_input;
 mod callers;
 mod crashes;
 mod github_provider;
+mod outbox;
 mod rounds;
+mod stops;
 mod tidy;

@@ -20,6 +20,7 @@ use tokio::process::{Child, Command};
 use wloop_api::client::{Client, ClientError, GateFilter, UnitFilter};
 use wloop_api::problem::Problem;
 use wloop_api::types::{Gate, PlanItem, Post, Resolve, Turn};
+use wloop_store::{Store, TrustRow};
 use wloop_world::{AccountKind, NewPullRequest, Options, SmallGithub};
 
 /// How long a condition is waited for.
@@ -121,6 +122,8 @@ pub struct Stage {
     pub more: String,
     /// Variables beside the plain ones, such as `FAILPOINTS`.
     pub variables: BTreeMap<String, String>,
+    /// Agents that are trusted in a repository before the first start, each with `owner/repo`; a test of the trust gate empties it.
+    pub trusted: Vec<(String, String)>,
 }
 
 impl Stage {
@@ -144,6 +147,7 @@ impl Stage {
             window: "600s".to_owned(),
             more: String::new(),
             variables: BTreeMap::new(),
+            trusted: ["demo", "claude-code"].map(|agent| (agent.to_owned(), REPO.to_owned())).to_vec(),
         }
     }
 
@@ -262,6 +266,7 @@ impl Stage {
     /// # Panics
     /// When it neither listens nor ends.
     pub async fn try_start(&mut self) -> Result<(), String> {
+        self.trust();
         let log = self.scratch().join("daemon.log");
         let errors = std::fs::File::options().create(true).append(true).open(&log).expect("a log");
         let mut command = Command::new(program("wloop"));
@@ -278,6 +283,27 @@ impl Stage {
         }
         let _status = child.wait().await;
         Err(std::fs::read_to_string(&log).unwrap_or_default())
+    }
+
+    /// Writes the trust of a home that has been in use into a ledger that is not there yet; one that cannot be made is the daemon's
+    /// to complain of.
+    fn trust(&self) {
+        let path = self.home().join("state.db");
+        if self.trusted.is_empty() || path.exists() || !self.home().join("config.toml").exists() {
+            return;
+        }
+        let long_ago = jiff::Timestamp::UNIX_EPOCH;
+        let row = |agent: &str, repo: &str| TrustRow {
+            agent: agent.to_owned(),
+            repo: repo.to_owned(),
+            at: long_ago,
+            gate: None,
+            folder: self.home().join("workspaces").join(repo).display().to_string(),
+        };
+        if let Ok(mut store) = Store::open(&path, long_ago) {
+            let written = store.write(|tx| self.trusted.iter().try_for_each(|(agent, repo)| tx.put_trust(&row(agent, repo))));
+            written.expect("the trust is written");
+        }
     }
 
     /// The daemon's process id.

@@ -171,7 +171,7 @@ mod tests {
             server.await.unwrap().unwrap();
         }
         let names: Vec<&str> = lists[0].iter().map(|t| t.name.as_ref()).collect();
-        assert_eq!(names, ["task_read", "github_post", "record"]);
+        assert_eq!(names, ["task_read", "github_post", "github_draft", "draft_withdraw", "record"]);
         assert!(lists.windows(2).all(|pair| pair[0] == pair[1]));
         for tool in &lists[0] {
             assert_eq!(tool.input_schema["type"], "object");

@@ -4,6 +4,10 @@
 use serde_json::{Map, Value, json};
 use wloop_core::github::{InlineComment, ReviewEvent, Shape, Side};
 
+mod drafts;
+
+pub use drafts::DraftWish;
+
 /// The longest text for GitHub, in characters.
 pub const GITHUB_TEXT: usize = 65_000;
 /// The longest `key`, in characters.
@@ -126,6 +130,20 @@ pub enum ToolCall {
         /// The agent's name for this call (MCP-06).
         key: Option<String>,
     },
+    /// `github_draft`.
+    GithubDraft {
+        /// What to propose.
+        wish: DraftWish,
+        /// The agent's name for this call (MCP-06).
+        key: Option<String>,
+    },
+    /// `draft_withdraw`.
+    DraftWithdraw {
+        /// The draft's id.
+        draft: String,
+        /// Why.
+        reason: String,
+    },
     /// `record`.
     Record {
         /// The verdict.
@@ -176,7 +194,6 @@ pub fn tools() -> Vec<Tool> {
     });
     let key = json!({ "type": "string", "minLength": 1, "maxLength": KEY_LENGTH,
         "description": "your own name for this call; the same key again gives the first result" });
-    let object = |value: Value| if let Value::Object(map) = value { map } else { Map::new() };
     let parts: Vec<&str> = Part::ALL.iter().map(|(_, word)| *word).collect();
     vec![
         Tool {
@@ -208,6 +225,8 @@ pub fn tools() -> Vec<Tool> {
                 }
             })),
         },
+        drafts::propose(&key),
+        drafts::withdraw(),
         Tool {
             name: "record",
             description: RECORD,
@@ -233,6 +252,8 @@ pub fn check_arguments(tool: &str, arguments: &Value) -> Result<ToolCall, Refusa
     match tool {
         "task_read" => task_read(&args),
         "github_post" => github_post(&args),
+        "github_draft" => drafts::github_draft(&args),
+        "draft_withdraw" => drafts::draft_withdraw(&args),
         "record" => record(&args),
         _ => {
             let known: Vec<String> = tools().iter().map(|t| format!("`{}`", t.name)).collect();
@@ -240,6 +261,11 @@ pub fn check_arguments(tool: &str, arguments: &Value) -> Result<ToolCall, Refusa
             Err(Refusal::new(RefusalCode::NotFound, message, format!("there are {}", known.join(", "))))
         }
     }
+}
+
+/// A schema as the map that it is.
+fn object(value: Value) -> Map<String, Value> {
+    if let Value::Object(map) = value { map } else { Map::new() }
 }
 
 fn invalid(argument: &str, wrong: &str, hint: impl Into<String>) -> Refusal {
@@ -379,12 +405,17 @@ fn github_post(args: &Args<'_>) -> Result<ToolCall, Refusal> {
     if head.is_some_and(|h| !matches!(h.len(), 40 | 64) || !h.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))) {
         return Err(invalid("head", "is no full commit id", "give all its digits, as `task_read` does"));
     }
+    let key = call_key(args)?;
+    Ok(ToolCall::GithubPost { wish, text: text.to_owned(), head: head.map(str::to_owned), key })
+}
+
+/// The agent's own name for a call (MCP-06).
+fn call_key(args: &Args<'_>) -> Result<Option<String>, Refusal> {
     let key = args.text("key")?;
     if let Some(length) = key.map(|k| k.chars().count()).filter(|n| !(1..=KEY_LENGTH).contains(n)) {
         return Err(invalid("key", &format!("has {length} characters"), format!("give 1 to {KEY_LENGTH}")));
     }
-    let owned = |text: Option<&str>| text.map(str::to_owned);
-    Ok(ToolCall::GithubPost { wish, text: text.to_owned(), head: owned(head), key: owned(key) })
+    Ok(key.map(str::to_owned))
 }
 
 fn review(args: &Args<'_>, text: &str) -> Result<PostWish, Refusal> {

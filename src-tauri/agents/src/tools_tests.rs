@@ -8,6 +8,8 @@ fn refused(tool: &str, arguments: Value) -> Refusal {
 fn with(tool: &str, key: &str, value: Value) -> Value {
     let mut base = match tool {
         "task_read" => json!({}),
+        "github_draft" => json!({ "text": "t" }),
+        "draft_withdraw" => json!({ "draft": "d", "reason": "r" }),
         "record" => json!({ "verdict": "nothing", "summary": "s" }),
         _ => json!({ "shape": "review", "text": "t", "event": "COMMENT" }),
     };
@@ -128,6 +130,41 @@ fn what_is_too_long_is_refused_with_its_number() {
     }
     let longest = json!({ "shape": "comment", "text": "ä".repeat(GITHUB_TEXT), });
     assert!(check_arguments("github_post", &longest).is_ok(), "characters count, not bytes");
+}
+
+#[test]
+fn a_draft_has_a_text_and_says_why_and_where() {
+    // MCP-04, MCP-08, MCP-14, MCP-16
+    let full =
+        json!({ "text": "t", "unit": "acme/api#2", "purpose": " nudge ", "effects": ["pr.nudged", "pr.nudged"], "key": "k" });
+    let ToolCall::GithubDraft { wish, key } = check_arguments("github_draft", &full).unwrap() else { panic!() };
+    let expected = DraftWish {
+        text: "t".into(),
+        unit: Some("acme/api#2".into()),
+        purpose: Some("nudge".into()),
+        effects: vec!["pr.nudged".into()],
+    };
+    assert_eq!((wish, key.as_deref()), (expected, Some("k")));
+    for (key, value) in [
+        ("text", json!(" ")),
+        ("unit", json!("")),
+        ("effects", json!("pr.nudged")),
+        ("effects", json!([1])),
+        ("purpose", json!(3)),
+    ] {
+        let refusal = refused("github_draft", with("github_draft", key, value));
+        assert!(refusal.code == RefusalCode::Invalid && refusal.message.contains(key), "{refusal}");
+    }
+    for (key, value, number) in [("text", "ä".repeat(65_001), "65001"), ("purpose", "x".repeat(41), "41")] {
+        let refusal = refused("github_draft", with("github_draft", key, json!(value)));
+        assert!(refusal.code == RefusalCode::Limit && refusal.message.contains(number), "{refusal}");
+    }
+    let ToolCall::DraftWithdraw { draft, reason } =
+        check_arguments("draft_withdraw", &with("draft_withdraw", "draft", json!("d1"))).unwrap()
+    else {
+        panic!()
+    };
+    assert_eq!((draft.as_str(), reason.as_str()), ("d1", "r"));
 }
 
 #[test]

@@ -25,8 +25,8 @@ pub use stream::{Events, PATIENCE};
 use crate::operation::{self, Method, Operation};
 use crate::problem::Problem;
 use crate::types::{
-    Discard, Event, Gate, Health, PlanAnswer, PlanItem, PlanRequest, Post, Resolve, Status, ToolAnswer, Turn, TurnDetail,
-    TurnRequest,
+    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Gate, Health, Holds, PauseRequest, PlanAnswer, PlanItem,
+    PlanRequest, Post, Resolve, Status, ToolAnswer, Turn, TurnDetail, TurnRequest, UnitDetail,
 };
 
 /// What a call may take when nothing else is said. Publishing looks a doubtful post up for up to half a minute, so it is above that.
@@ -78,6 +78,15 @@ pub struct UnitFilter {
     pub state: Option<String>,
     /// Of this unit, in any spelling that the command line takes.
     pub unit: Option<String>,
+}
+
+/// Which drafts to list; an empty filter lists those of the Outbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DraftFilter {
+    /// Held and failed ones of this task.
+    pub task: Option<String>,
+    /// All in this state.
+    pub state: Option<String>,
 }
 
 /// A client for the daemon behind one socket.
@@ -174,6 +183,48 @@ impl Client {
         self.write(&operation::DECIDE_PLAN, &[], Some(body)).await
     }
 
+    /// The person looked after a consequence that failed or cannot be told.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn saw_gate(&self, id: &str) -> Result<Gate, ClientError> {
+        self.write(&operation::SAW_GATE, &[id], None::<&()>).await
+    }
+
+    /// A unit, in any spelling that the command line takes: its rounds, and why no other runs.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn unit(&self, unit: &str) -> Result<UnitDetail, ClientError> {
+        let (provider, key) = provider_and_key(unit);
+        self.read(&operation::UNIT, &[provider, key], &[]).await
+    }
+
+    /// Pauses, resumes, mutes or unmutes a unit, in any spelling that the command line takes: `operation` is one of the four.
+    ///
+    /// # Errors
+    /// See [`ClientError`]; an unknown unit is a [`Problem`] of status 404.
+    pub async fn hold_unit(&self, operation: &Operation, unit: &str) -> Result<UnitDetail, ClientError> {
+        let (provider, key) = provider_and_key(unit);
+        self.write(operation, &[provider, key], None::<&()>).await
+    }
+
+    /// Pauses all rounds.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn pause(&self, body: &PauseRequest) -> Result<Holds, ClientError> {
+        self.write(&operation::PAUSE, &[], Some(body)).await
+    }
+
+    /// Resumes, mutes or unmutes everything: `operation` is one of the three.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn hold_all(&self, operation: &Operation) -> Result<Holds, ClientError> {
+        self.write(operation, &[], None::<&()>).await
+    }
+
     /// Turns, newest first.
     ///
     /// # Errors
@@ -205,6 +256,62 @@ impl Client {
     /// See [`ClientError`].
     pub async fn cancel_turn(&self, id: &str) -> Result<Turn, ClientError> {
         self.write(&operation::CANCEL_TURN, &[id], None::<&()>).await
+    }
+
+    /// The Outbox, in groups.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn outbox(&self) -> Result<Vec<DraftGroup>, ClientError> {
+        self.read(&operation::OUTBOX, &[], &[]).await
+    }
+
+    /// Drafts: those of the Outbox, of a task, or in a state.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn drafts(&self, filter: &DraftFilter) -> Result<Vec<Draft>, ClientError> {
+        self.read(&operation::DRAFTS, &[], &given(&[("task", &filter.task), ("state", &filter.state)])).await
+    }
+
+    /// One draft, whole.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn draft(&self, id: &str) -> Result<Draft, ClientError> {
+        self.read(&operation::DRAFT, &[id], &[]).await
+    }
+
+    /// Proposes a draft.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn propose_draft(&self, body: &DraftRequest) -> Result<Draft, ClientError> {
+        self.write(&operation::PROPOSE_DRAFT, &[], Some(body)).await
+    }
+
+    /// Gives a held draft another text.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn edit_draft(&self, id: &str, body: &DraftEdit) -> Result<Draft, ClientError> {
+        self.write(&operation::EDIT_DRAFT, &[id], Some(body)).await
+    }
+
+    /// Discards a draft.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn discard_draft(&self, id: &str, body: &Discard) -> Result<Draft, ClientError> {
+        self.write(&operation::DISCARD_DRAFT, &[id], Some(body)).await
+    }
+
+    /// Sends a failed draft again.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn retry_draft(&self, id: &str) -> Result<Draft, ClientError> {
+        self.write(&operation::RETRY_DRAFT, &[id], None::<&()>).await
     }
 
     /// What went out, goes out or cannot be told.
@@ -428,6 +535,15 @@ fn target(path: &str, parts: &[&str], query: &[(&str, String)]) -> String {
         out.extend(utf8_percent_encode(value, SEGMENT));
     }
     out
+}
+
+/// What the routes of a unit take: `provider:key` as it is, any other spelling as a pull request's.
+fn provider_and_key(unit: &str) -> (&str, &str) {
+    let unit = unit.trim();
+    match unit.split_once(':') {
+        Some((provider, key)) if !key.starts_with("//") && !unit.contains('#') => (provider, key),
+        _ => ("github", unit),
+    }
 }
 
 fn given<'a>(query: &[(&'a str, &Option<String>)]) -> Vec<(&'a str, String)> {

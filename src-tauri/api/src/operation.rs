@@ -16,6 +16,8 @@ pub enum Callers {
     Anyone,
     /// The person and driven sessions.
     Person,
+    /// The person; a session as itself, for what is its own.
+    SessionToo,
     /// The session that the route names, and nobody else.
     ThatSession,
 }
@@ -89,13 +91,30 @@ operations! {
     GATES = Get "/api/gates" Anyone "" -> "[Gate]" ? ("status", "kind", "unit", "task", "limit"), "Gates, oldest first; `status`, `kind`, `unit` and `task` narrow.";
     GATE = Get "/api/gates/{id}" Anyone "" -> "Gate", "One gate, whole.";
     RETRY_GATE = Post "/api/gates/{id}/retry" Person "" -> "Gate", "A failed consequence once more.";
+    SAW_GATE = Post "/api/gates/{id}/seen" Person "" -> "Gate", "The person looked after a consequence that failed or cannot be told; health names it no more.";
     RESOLVE_GATE = Post "/api/gates/{id}/{intent}" Person "Resolve" -> "Gate", "Resolves a gate by one of its intents.";
     PLAN = Get "/api/plan" Anyone "" -> "[PlanItem]", "Planned rounds, in order of their planning.";
     DECIDE_PLAN = Post "/api/plan" Person "PlanRequest" -> "PlanAnswer", "Runs, skips or guides the planned rounds of a unit.";
+    UNIT = Get "/api/units/{provider}/{key}" Anyone "" -> "UnitDetail", "A unit: its rounds, and why no other runs.";
+    PAUSE_UNIT = Post "/api/units/{provider}/{key}/pause" Person "" -> "UnitDetail", "No round of this unit starts by itself.";
+    RESUME_UNIT = Post "/api/units/{provider}/{key}/resume" Person "" -> "UnitDetail", "Rounds of this unit are planned anew.";
+    MUTE_UNIT = Post "/api/units/{provider}/{key}/mute" Person "" -> "UnitDetail", "Rounds of this unit are not announced, and go on.";
+    UNMUTE_UNIT = Post "/api/units/{provider}/{key}/unmute" Person "" -> "UnitDetail", "Rounds of this unit are announced again.";
+    PAUSE = Post "/api/pause" Person "PauseRequest" -> "Holds", "No round starts by itself, until then where a time is given.";
+    RESUME = Post "/api/resume" Person "" -> "Holds", "Rounds are planned anew; units that are paused by themselves stay so.";
+    MUTE = Post "/api/mute" Person "" -> "Holds", "No round is announced.";
+    UNMUTE = Post "/api/unmute" Person "" -> "Holds", "Rounds are announced again.";
     TURNS = Get "/api/turns" Anyone "" -> "[Turn]" ? ("unit", "state", "limit"), "Turns, newest first; `unit` and `state` narrow.";
     TURN = Get "/api/turns/{id}" Anyone "" -> "TurnDetail", "One turn with its record and transcript.";
     START_TURN = Post "/api/turns" Person "TurnRequest" -> "PlanAnswer", "A round by hand; it does not wait: the gate that was written for it, already approved.";
     CANCEL_TURN = Post "/api/turns/{id}/cancel" Person "" -> "Turn", "Stops a turn that runs.";
+    OUTBOX = Get "/api/outbox" Anyone "" -> "[DraftGroup]", "The drafts that want something of the person, grouped by why they were drafted.";
+    DRAFTS = Get "/api/drafts" Anyone "" -> "[Draft]" ? ("state", "task", "limit"), "The Outbox's drafts, newest first; `task` gives a task's held and failed ones, `state` all in a state.";
+    PROPOSE_DRAFT = Post "/api/drafts" SessionToo "DraftRequest" -> "Draft", "Proposes a draft; it is held until its gate is approved.";
+    DRAFT = Get "/api/drafts/{id}" Anyone "" -> "Draft", "One draft, whole.";
+    EDIT_DRAFT = Post "/api/drafts/{id}/edit" Person "DraftEdit" -> "Draft", "Gives a held draft another text, under a new gate that waits.";
+    DISCARD_DRAFT = Post "/api/drafts/{id}/discard" SessionToo "Discard" -> "Draft", "Discards a draft: a held one through its gate, an approved one only with a reason; a session withdraws its own held one.";
+    RETRY_DRAFT = Post "/api/drafts/{id}/retry" Person "" -> "Draft", "Sends a failed draft again; a doubtful one is looked up first.";
     POSTS = Get "/api/posts" Anyone "" -> "[Post]" ? ("state", "unit", "limit"), "What went out, goes out or cannot be told; `state` and `unit` narrow.";
     ONE_POST = Get "/api/posts/{id}" Anyone "" -> "Post", "One post, whole.";
     POST_SENT = Post "/api/posts/{id}/sent" Person "" -> "Post", "The person says that a doubtful post was sent.";

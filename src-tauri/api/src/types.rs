@@ -1,9 +1,16 @@
 //! What travels over the socket. Times are RFC 3339 instants; ids are the full 32 hexadecimal digits, with the shortest prefix
 //! that a list may show beside them.
 
+mod stops;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use stops::{HeldUnit, Holds, PauseRequest, Skipped, Trust, UnitDetail};
+mod drafts;
+
+pub use drafts::{Draft, DraftEdit, DraftEffect, DraftGroup, DraftRequest, DraftRevision};
 
 /// `GET /healthz`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +97,18 @@ pub struct DatabaseHealth {
 pub struct Status {
     /// Rounds that wait or count down.
     pub pending_rounds: u64,
+    /// Those of them that the daily cap holds.
+    #[serde(default)]
+    pub capped_rounds: u64,
+    /// Those of them that wait on a trust gate.
+    #[serde(default)]
+    pub blocked_rounds: u64,
+    /// Those of them that are not announced.
+    #[serde(default)]
+    pub muted_rounds: u64,
+    /// What is paused and muted.
+    #[serde(default)]
+    pub holds: Holds,
     /// Open gates by kind, every kind listed.
     pub open_gates: std::collections::BTreeMap<String, u64>,
     /// Drafts held in the Outbox.
@@ -176,10 +195,21 @@ pub struct Gate {
     pub closed: Option<Closing>,
     /// What became of what it released.
     pub consequence: Option<Consequence>,
-    /// The complete post that a `post` gate holds (AMB-11).
+    /// The complete post that a `post` gate holds (AMB-11), or that a `draft` gate asks, or asked, about.
     pub post: Option<Post>,
+    /// The delivery state of a draft gate's draft; empty on every other gate (GATE-06).
+    #[serde(default)]
+    pub delivery: String,
+    /// The draft of a draft gate.
+    #[serde(default)]
+    pub draft: Option<String>,
     /// The turn that stopped here, where there is one.
     pub turn: Option<String>,
+    /// What a `trust` gate is about (GATE-51).
+    pub trust: Option<Trust>,
+    /// Whether its unit is muted: a plan gate is then not announced (WIN-39).
+    #[serde(default)]
+    pub muted: bool,
 }
 
 /// How a gate closed.
@@ -257,6 +287,13 @@ pub struct PlanItem {
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     pub waiting_until: Option<Timestamp>,
+    /// Which daily cap holds it, or held it until you let it go: `per_day`, `per_pull_request` or `workflow`.
+    pub cap: Option<String>,
+    /// The local day of that cap, as YYYY-MM-DD.
+    pub cap_day: Option<String>,
+    /// Whether its unit is muted: it is not announced (WIN-39).
+    #[serde(default)]
+    pub muted: bool,
 }
 
 /// What to do with the planned rounds of a unit.
@@ -400,6 +437,9 @@ pub struct Post {
     pub comments: Vec<InlineComment>,
     /// Whom it mentions (GH-PUB-15).
     pub mentions: Vec<String>,
+    /// Whether it is a draft of the Outbox.
+    #[serde(default)]
+    pub draft: bool,
     /// The commit it was written for.
     pub head: String,
     /// The turn it belongs to.

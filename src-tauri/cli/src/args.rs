@@ -36,12 +36,22 @@ pub(crate) enum Command {
     Gates(GatesArguments),
     /// List, run and skip planned rounds
     Plan(PlanArguments),
+    /// Let no round of a pull request, or of anything, start by itself
+    Pause(PauseArguments),
+    /// Let rounds of a paused pull request, or of everything, go on
+    Resume(HoldArguments),
+    /// Announce no round of a pull request, or of anything; they go on
+    Mute(HoldArguments),
+    /// Announce rounds again
+    Unmute(HoldArguments),
     /// Review a pull request now; it does not wait for a window
     Review(ReviewArguments),
     /// List and show the rounds that ran
     Turns(TurnsArguments),
     /// Act on one round
     Turn(TurnArguments),
+    /// List, show, write and answer drafts: nothing of them goes out before you approve it
+    Outbox(OutboxArguments),
     /// List what went out, and settle what failed or cannot be told
     Posts(PostsArguments),
     /// Print the record of what happened
@@ -113,6 +123,12 @@ pub(crate) enum GatesCommand {
         #[arg(long, value_name = "FILE", conflicts_with = "draft_text")]
         draft_file: Option<PathBuf>,
     },
+    /// Say that you looked after what failed or cannot be told; it is warned of no more
+    Seen {
+        /// The gate's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
     /// Run a consequence that failed once more
     Retry {
         /// The gate's id, or at least its first four characters
@@ -131,6 +147,32 @@ pub(crate) struct PlanArguments {
     /// Go on showing it, with its countdowns, until Ctrl-C
     #[arg(long)]
     pub(crate) follow: bool,
+    /// Only this pull request, and why no other round of it runs
+    #[arg(long, value_name = "UNIT", conflicts_with = "follow")]
+    pub(crate) unit: Option<String>,
+}
+
+/// `wloop pause`.
+#[derive(Debug, Args)]
+pub(crate) struct PauseArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`; everything when left out
+    pub(crate) unit: Option<String>,
+    /// Everything, said out loud
+    #[arg(long, conflicts_with = "unit")]
+    pub(crate) all: bool,
+    /// Everything, until this instant (2026-01-31T09:00:00Z) or for so long (90m, 2h, 3d)
+    #[arg(long, value_name = "WHEN", conflicts_with = "unit")]
+    pub(crate) until: Option<String>,
+}
+
+/// `wloop resume`, `wloop mute` and `wloop unmute`.
+#[derive(Debug, Args)]
+pub(crate) struct HoldArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`; everything when left out
+    pub(crate) unit: Option<String>,
+    /// Everything, said out loud
+    #[arg(long, conflicts_with = "unit")]
+    pub(crate) all: bool,
 }
 
 /// What can be done with planned rounds.
@@ -201,6 +243,80 @@ pub(crate) enum TurnCommand {
     /// Stop a turn that runs
     Cancel {
         /// The turn's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
+}
+
+/// `wloop outbox`.
+#[derive(Debug, Args)]
+pub(crate) struct OutboxArguments {
+    /// What to do; lists them when left out.
+    #[command(subcommand)]
+    pub(crate) command: Option<OutboxCommand>,
+}
+
+/// What can be done with drafts.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OutboxCommand {
+    /// Show one draft whole, with everyone it mentions
+    Show {
+        /// The draft's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
+    /// Write a draft of your own; it is held until you approve it
+    New {
+        /// The pull request: its address, `owner/repo#n` or `github:<key>`
+        unit: String,
+        /// The text, in Markdown; `-` reads standard input
+        #[arg(required_unless_present = "react")]
+        markdown: Option<String>,
+        /// A reaction instead, on a Slack message
+        #[arg(long, value_name = "E", conflicts_with = "markdown")]
+        react: Option<String>,
+        /// Approve it at once
+        #[arg(long)]
+        send: bool,
+        /// Show a reply in a Slack thread in its conversation too
+        #[arg(long)]
+        broadcast: bool,
+        /// Why, as a label such as `nudge`
+        #[arg(long, value_name = "P")]
+        purpose: Option<String>,
+    },
+    /// Show a draft whole and send it once you say yes
+    Approve {
+        /// The draft's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+        /// The gate that was shown; needed where no terminal can ask
+        #[arg(long, value_name = "G", value_parser = id)]
+        gate: Option<String>,
+    },
+    /// Give a held draft another text; it is asked about anew
+    Edit {
+        /// The draft's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+        /// The text, in Markdown; `-` reads standard input
+        markdown: String,
+        /// The gate that was shown; another one by now refuses the edit
+        #[arg(long, value_name = "G", value_parser = id)]
+        gate: Option<String>,
+    },
+    /// Drop a draft; one that you approved already needs a reason
+    Discard {
+        /// The draft's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+        /// Why
+        #[arg(long, value_name = "R")]
+        reason: Option<String>,
+    },
+    /// Send a failed draft again; one of which nobody could tell is looked up first
+    Retry {
+        /// The draft's id, or at least its first four characters
         #[arg(value_parser = id)]
         id: String,
     },

@@ -25,6 +25,10 @@ use crate::output::Tone;
 /// The login that the demo reviews as.
 const VIEWER: &str = "sam";
 
+/// What the demo does without asking, and a home of the person's own would ask.
+const TRUSTED: &str = "this throw-away home trusts the demo's own scripted agent in its own repository; in yours, the first run of an \
+                       agent in a repository asks you";
+
 /// What every part of the demo holds.
 struct Stage<'a> {
     context: &'a Context,
@@ -62,6 +66,11 @@ async fn demo(context: &Context, arguments: &DemoArguments, once: bool) -> Resul
     let world = wloop_world::demo::seed(&github, VIEWER).map_err(world_fault)?;
     home.write(&github.api_url(), &world.token, &home::agent_beside(&program)?)?;
 
+    // This home is the demo's own, its agent a script and its repository a sample: there is nothing to ask about. In a home of yours
+    // the first run of an agent in a repository asks you.
+    let own = wloop_daemon::home::Home::resolve(Some(home.path()), &context.environment)
+        .map_err(|fault| Failure::Refused(fault.to_string()))?;
+    wloop_daemon::face::trust_from_the_start(&own, "demo", &world.repository).map_err(Failure::Refused)?;
     let mut daemon = Daemon::start(context, &program, home.path()).await?;
     let client = Client::connect(daemon.socket().to_path_buf(), None);
     let stage = Stage {

@@ -126,10 +126,23 @@ pub(crate) fn how_it_stands(gate: &Gate) -> String {
     }
     let by = actor(&closed.actor, closed.actor_ref.as_deref(), closed.via_session.as_deref());
     text.push_str(&format!(" by {by} at {}", day_and_clock(closed.at)));
+    // A window that was acted on long after its end, as after a sleep (F11).
+    let late = gate.deadline.map(|deadline| closed.at.duration_since(deadline)).filter(|late| late.as_secs() >= 60);
+    if let ("window", Some(late)) = (closed.actor.as_str(), late) {
+        text.push_str(&format!(", {} late", long(late)));
+    }
     if let Some(reason) = closed.reason.as_deref().filter(|reason| !reason.is_empty()) {
         text.push_str(&format!(": {reason}"));
     }
     text
+}
+
+/// A length of time of a minute or more: `12 min`, `13 h 15 min`.
+fn long(length: jiff::SignedDuration) -> String {
+    match length.as_secs() {
+        secs @ ..3_600 => format!("{} min", secs / 60),
+        secs => format!("{} h {:02} min", secs / 3_600, secs % 3_600 / 60),
+    }
 }
 
 /// Who did something (EVT-03).
@@ -171,7 +184,9 @@ pub(crate) fn happening(event: &Event) -> String {
         }
         "gate_decided" => {
             let intent = field("intent").map_or(String::new(), |intent| format!(", {intent}"));
-            after(format!("the {key} gate was decided{intent}"), "text")
+            let late = event.data.get("late_seconds").and_then(serde_json::Value::as_i64).filter(|late| *late >= 60);
+            let late = late.map_or(String::new(), |late| format!(", {} late", long(jiff::SignedDuration::from_secs(late))));
+            after(format!("the {key} gate was decided{intent}{late}"), "text")
         }
         "gate_resolved" => with(&format!("the gate {key} was resolved")),
         "gate_superseded" => after(format!("the {key} gate was withdrawn"), "reason"),
@@ -181,9 +196,20 @@ pub(crate) fn happening(event: &Event) -> String {
             let starts = deadline.map_or(String::new(), |at| format!(", to start at {}", clock(at)));
             after(format!("a round is planned{starts}"), "why")
         }
-        "round_capped" => with(&format!("a round was held by the daily cap ({key})")),
+        "round_capped" => after(format!("a round is held ({key})"), "why"),
         "round_gone" => with(&format!("a planned round is gone ({key})")),
         "round_deferred" => with(&format!("a round was put off ({key})")),
+        "paused" => after("all rounds are paused".to_owned(), "until"),
+        "resumed" => "all rounds go on".to_owned(),
+        "unit_paused" => "its rounds are paused".to_owned(),
+        "unit_resumed" => "its rounds go on".to_owned(),
+        "unit_muted" if key == "everything" => "no round is announced".to_owned(),
+        "unit_muted" => "its rounds are not announced".to_owned(),
+        "unit_unmuted" if key == "everything" => "rounds are announced again".to_owned(),
+        "unit_unmuted" => "its rounds are announced again".to_owned(),
+        "block_recorded" => after(format!("the agent {key} does not start"), "repo"),
+        "block_lifted" => after(format!("what kept the agent {key} from starting is gone"), "why"),
+        "consequence_seen" => format!("you looked after what the {key} gate released"),
         "round_sent" => format!("a {key} round was sent by hand"),
         "round_posted" => after(format!("the {key} round posted"), "url"),
         "turn_starting" => after(format!("the {key} round is about to start"), "agent"),
@@ -196,6 +222,12 @@ pub(crate) fn happening(event: &Event) -> String {
         "turn_unrecorded" => with(&format!("the {key} round ended without a record")),
         "guidance_kept" => with("guidance was kept for the next round"),
         "answer_given" => with(&format!("an answer was given ({key})")),
+        "draft_proposed" => "a draft was proposed; it waits for you".to_owned(),
+        "draft_edited" => "a draft got another text and is asked about anew".to_owned(),
+        "draft_sent" => after("a draft was sent".to_owned(), "url"),
+        "draft_failed" => after("a draft was not sent".to_owned(), "cause"),
+        "draft_dropped" => after("a draft was dropped".to_owned(), "reason"),
+        "nudged" => "a reminder was noted".to_owned(),
         "post_sending" => with("a post is being sent"),
         // Its actor is who let it out; that the round posted it is told beside.
         "post_sent" => after("a post that was let out was sent".to_owned(), "url"),
@@ -211,7 +243,10 @@ pub(crate) fn happening(event: &Event) -> String {
             said => format!("it moved: {said}"),
         },
         "unit_situation" | "unit_signal" => with(key),
-        "trust_written" => with(&format!("trust was stored for {key}")),
+        "trust_written" => match (field("agent"), field("repo")) {
+            (Some(agent), Some(repo)) => format!("the agent {agent} is trusted in {repo}"),
+            (_, _) => with(&format!("trust was stored for {key}")),
+        },
         "health_changed" => with(&format!("health of {key} changed")),
         "daemon_started" => with("wloop started"),
         "daemon_stopped" => with("wloop stopped"),

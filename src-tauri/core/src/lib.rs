@@ -1,6 +1,7 @@
 //! What wloop decides, and nothing else: facts, predicates, gates, windows, posts and turns as values and pure functions. Time,
 //! ids and everything that was read come in as arguments.
 
+pub mod cap;
 pub mod consequence;
 pub mod draft;
 pub mod event;
@@ -10,6 +11,7 @@ pub mod id;
 pub mod plan;
 pub mod post;
 pub mod rules;
+pub mod stops;
 pub mod turn;
 pub mod window;
 mod words;

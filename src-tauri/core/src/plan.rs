@@ -51,7 +51,8 @@ pub enum ItemEvent {
     Unblock,
     /// Its turn row was written.
     Start,
-    /// Its turn never took the prompt and is not repeated by itself (K17).
+    /// Its turn never took the prompt and is not repeated by itself (K17), or the daemon stopped while it was about to be started
+    /// and left no record of it (K19).
     Abandon,
 }
 
@@ -81,17 +82,17 @@ impl ItemState {
         use ItemEvent as E;
         match (self, event) {
             (Self::Waiting | Self::CountingDown | Self::Capped, E::Release) | (Self::Blocked, E::Unblock) => Ok(Self::Released),
-            (Self::Waiting | Self::CountingDown, E::Skip) => Ok(Self::Handled),
+            (Self::Waiting | Self::CountingDown | Self::Capped, E::Skip) => Ok(Self::Handled),
             (Self::Waiting | Self::CountingDown | Self::Released | Self::Capped | Self::Blocked, E::Leave) => Ok(Self::Gone),
             (Self::Released, E::Cap) => Ok(Self::Capped),
-            (Self::Released, E::Block) => Ok(Self::Blocked),
+            (Self::Released | Self::Turned, E::Block) => Ok(Self::Blocked),
             (Self::Released, E::Start) => Ok(Self::Turned),
-            (Self::Turned, E::Abandon) => Ok(Self::Handled),
+            (Self::Turned | Self::Released, E::Abandon) => Ok(Self::Handled),
             (Self::Waiting | Self::CountingDown, E::Cap | E::Block | E::Unblock | E::Start | E::Abandon)
-            | (Self::Released, E::Release | E::Skip | E::Unblock | E::Abandon)
-            | (Self::Capped, E::Skip | E::Cap | E::Block | E::Unblock | E::Start | E::Abandon)
+            | (Self::Released, E::Release | E::Skip | E::Unblock)
+            | (Self::Capped, E::Cap | E::Block | E::Unblock | E::Start | E::Abandon)
             | (Self::Blocked, E::Release | E::Skip | E::Cap | E::Block | E::Start | E::Abandon)
-            | (Self::Turned, E::Release | E::Skip | E::Leave | E::Cap | E::Block | E::Unblock | E::Start)
+            | (Self::Turned, E::Release | E::Skip | E::Leave | E::Cap | E::Unblock | E::Start)
             | (Self::Handled | Self::Gone, _) => Err(NoStep { from: self }),
         }
     }
@@ -112,5 +113,32 @@ mod tests {
         assert!(ItemState::Released.step(ItemEvent::Skip).is_err());
         assert!(ItemState::Turned.step(ItemEvent::Release).is_err());
         assert_eq!(ItemState::Turned.step(ItemEvent::Abandon), Ok(ItemState::Handled));
+    }
+
+    #[test]
+    fn what_holds_a_round_lets_it_go_by_its_own_way_alone() {
+        // WIN-28, WIN-29, WIN-30, GATE-51, GATE-52
+        let reaches = |from: ItemState, to| -> Vec<ItemEvent> {
+            let all = [
+                ItemEvent::Release,
+                ItemEvent::Skip,
+                ItemEvent::Leave,
+                ItemEvent::Cap,
+                ItemEvent::Block,
+                ItemEvent::Unblock,
+                ItemEvent::Start,
+                ItemEvent::Abandon,
+            ];
+            all.into_iter().filter(|event| from.step(*event) == Ok(to)).collect()
+        };
+        assert_eq!(reaches(ItemState::Capped, ItemState::Released), [ItemEvent::Release]);
+        assert_eq!(reaches(ItemState::Capped, ItemState::Handled), [ItemEvent::Skip]);
+        assert_eq!(reaches(ItemState::Blocked, ItemState::Released), [ItemEvent::Unblock]);
+        for held in [ItemState::Capped, ItemState::Blocked] {
+            assert_eq!(reaches(held, ItemState::Gone), [ItemEvent::Leave]);
+            assert_eq!(reaches(held, ItemState::Turned), []);
+        }
+        assert_eq!(reaches(ItemState::Released, ItemState::Capped), [ItemEvent::Cap]);
+        assert_eq!(ItemState::Turned.step(ItemEvent::Block), Ok(ItemState::Blocked), "an agent that would not start");
     }
 }

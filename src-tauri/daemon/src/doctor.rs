@@ -114,6 +114,9 @@ async fn daemon(home: &Home, checks: &mut Vec<Check>) -> bool {
                 let found = format!("the daemon has version {} and this command {}", health.version, env!("CARGO_PKG_VERSION"));
                 checks.push(warn("daemon", found, "start the daemon again with this version"));
             }
+            if let Ok(status) = Client::connect(socket.clone(), None).status().await {
+                checks.push(drafts(status.drafts_held, status.drafts_failed));
+            }
             for warning in health.warnings {
                 checks.push(warn("daemon", warning, "see what it says"));
             }
@@ -149,7 +152,10 @@ fn database(home: &Home, running: bool, checks: &mut Vec<Check>) {
         return;
     }
     match Store::open(&home.database, edge::now()).and_then(|store| store.check().map(|()| store)) {
-        Ok(store) => checks.push(fine("database", format!("{}, {} kB", home.database.display(), store.bytes() / 1024))),
+        Ok(store) => {
+            checks.push(fine("database", format!("{}, {} kB", home.database.display(), store.bytes() / 1024)));
+            outbox(&store, checks);
+        }
         Err(fault @ StoreError::Held { .. }) => {
             checks.push(fail(
                 "database",
@@ -159,6 +165,26 @@ fn database(home: &Home, running: bool, checks: &mut Vec<Check>) {
         }
         Err(fault) => checks.push(fail("database", chain(&fault), "see what it says; nothing was changed")),
     }
+}
+
+/// The drafts of a ledger that no daemon holds; one that was decided and not carried out is counted (F08).
+fn outbox(store: &Store, checks: &mut Vec<Check>) {
+    let reads = store.read();
+    let counted = reads.status_counts().and_then(|counts| Ok((counts, reads.stuck_drafts()?.len())));
+    match counted {
+        Ok((counts, 0)) => checks.push(drafts(counts.drafts_held, counts.drafts_failed)),
+        Ok((_, stuck)) => {
+            let found = format!("{stuck} drafts are decided and were neither queued nor dropped");
+            checks.push(warn("outbox", found, "start the daemon: `wloop daemon` carries them out"));
+        }
+        Err(fault) => checks.push(fail("outbox", chain(&fault), "see what it says; nothing was changed")),
+    }
+}
+
+/// How many drafts wait for the person.
+fn drafts(held: u64, failed: u64) -> Check {
+    let found = format!("drafts held: {held}, failed: {failed}");
+    if failed > 0 { warn("outbox", found, "`wloop outbox` lists them") } else { fine("outbox", found) }
 }
 
 async fn github(rules: &Rules, environment: &BTreeMap<String, String>, checks: &mut Vec<Check>) {

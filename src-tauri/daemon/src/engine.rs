@@ -2,12 +2,19 @@
 //! committed with its event and everything that follows from it in one transaction. What is to be done outside is not kept in
 //! memory: [`Engine::jobs`] reads it from the rows.
 
+mod blocks;
+mod caps;
+mod draft_repairs;
+mod draft_tools;
+mod drafts;
 mod gates;
+mod holds;
 mod jobs;
 mod observe;
 mod plan;
 mod posts;
 mod release;
+mod repairs;
 mod requests;
 mod sends;
 #[cfg(test)]
@@ -55,8 +62,12 @@ pub enum Reply {
         /// The gate that was written for it.
         gate: GateId,
     },
+    /// Why no round of a unit runs: workflow and reason, for each workflow that has none planned (GH-FACT-29).
+    Because(Vec<(String, String)>),
     /// A turn.
     Turn(TurnId),
+    /// A draft.
+    Draft(PostId),
     /// A post.
     Post(PostId),
     /// A tool's answer.
@@ -128,7 +139,8 @@ pub(crate) fn event(kind: EventKind, key: impl Into<String>) -> NewEvent {
 
 impl Engine {
     /// An engine over an opened store. What an earlier daemon left in flight is settled here, in one transaction: a turn that was
-    /// being started or run has failed, a call that nobody waits for any more is to be looked up (K6, K7, K17, RUN-35).
+    /// being started or run has failed, a call that nobody waits for any more is to be looked up, a round that was marked and left no
+    /// other record is not run again (K6, K7, K17, K19, RUN-35).
     ///
     /// # Errors
     /// [`EngineError::Store`] when the ledger fails.
@@ -138,8 +150,12 @@ impl Engine {
         engine.transaction(now, |cx| {
             cx.forget_sign_out()?;
             cx.settle_lost_turns()?;
+            cx.settle_started()?;
+            cx.settle_blocks()?;
+            cx.end_left_tasks()?;
             cx.wake_released()?;
             cx.settle_lost_calls()?;
+            cx.repair_drafts()?;
             cx.event(NewEvent { data: serde_json::json!({ "generation": cx.generation }), ..event(EventKind::DaemonStarted, "") })
         })?;
         Ok(engine)
@@ -254,6 +270,8 @@ impl Cx<'_> {
     }
 
     fn tick(&mut self) -> Answer<Reply> {
+        self.end_holds()?;
+        self.carry_out_drafts()?;
         for gate in self.tx.gates_due(self.now)? {
             if let Err(fault) = self.sheltered(|cx| cx.window_ends(gate))? {
                 // It waits for the person instead, and no other window waits for it.
@@ -296,6 +314,7 @@ impl Cx<'_> {
             Done::Release { item, prepared } => self.end_release(item, prepared)?,
             Done::Sent { post, outcome } => self.end_post(post, outcome)?,
             Done::LookedUp { post, found } => self.end_look_up(post, found)?,
+            Done::Trusted { gate, written } => self.trust_written(gate, written)?,
             Done::Lost(post) => self.lose_post(post)?,
             Done::GroupEnded(turn) => self.tx.set_group_ended(turn).map_err(EngineError::from)?,
         }

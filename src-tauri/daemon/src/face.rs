@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::edge::complain;
+use wloop_store::{Store, TrustRow};
+
+use crate::edge::{self, complain};
 use crate::home::Home;
 use crate::settings::Rules;
 use crate::{doctor as checks, mcp, run};
@@ -34,6 +36,22 @@ pub fn run_daemon(home: &Home, environment: BTreeMap<String, String>) -> ExitCod
             ExitCode::FAILURE
         }
     }
+}
+
+/// Lets an agent run in a repository of a home that was just made, as its first start would ask: the demo trusts its own scripted
+/// agent so. A home that is in use is not touched.
+///
+/// # Errors
+/// What is wrong with the home, in words.
+pub fn trust_from_the_start(home: &Home, agent: &str, repo: &str) -> Result<(), String> {
+    if home.database.exists() {
+        return Err(format!("`{}` is in use already", home.database.display()));
+    }
+    let now = edge::now();
+    let folder = home.data.join("workspaces").join(repo).to_string_lossy().into_owned();
+    let row = TrustRow { agent: agent.to_owned(), repo: repo.to_owned(), at: now, gate: None, folder };
+    let mut store = Store::open(&home.database, now).map_err(|fault| crate::runner::chain(&fault))?;
+    store.write(|tx| tx.put_trust(&row)).map_err(|fault| crate::runner::chain(&fault))
 }
 
 /// Every check that can be made without a running daemon, and the running one's own findings where it answers.

@@ -6,7 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use wloop_agents::transcript::{Said, read_tail};
 use wloop_api::types as api;
 use wloop_core::consequence::Consequence;
-use wloop_store::{Store, StoreError};
+use wloop_core::plan::ItemState;
+use wloop_core::stops::HoldKind;
+use wloop_store::{GateRow, Store, StoreError};
 
 use crate::runner::Outside;
 use crate::view;
@@ -63,11 +65,24 @@ pub(crate) fn status(outside: &Outside) -> Result<api::Status, StoreError> {
         let provider = view::provider(row.as_ref(), port.as_ref(), &outside.addresses.api, reads.watched_count()?, now);
         let mut warnings = warnings(reads)?;
         warnings.extend(provider.error.iter().map(|error| of_github(error)));
+        let in_state = |state| Ok::<_, StoreError>(reads.items_in(state)?.len() as u64);
+        let holds = crate::server::held(reads, now)?;
+        let mut muted = 0;
+        // Where nothing is muted, no row is looked at for it.
+        if holds.muted || holds.units.iter().any(|held| held.kind == HoldKind::Mute.as_str()) {
+            for item in reads.pending_items()? {
+                muted += u64::from(view::muted(reads, &item.unit)?);
+            }
+        }
         Ok(api::Status {
             pending_rounds: counts.pending_rounds,
+            capped_rounds: in_state(ItemState::Capped)?,
+            blocked_rounds: in_state(ItemState::Blocked)?,
+            muted_rounds: muted,
+            holds,
             open_gates: view::open_gates(&reads.open_gates_by_kind()?),
-            drafts_held: 0,
-            drafts_failed: 0,
+            drafts_held: counts.drafts_held,
+            drafts_failed: counts.drafts_failed,
             posts_failed: counts.posts_failed,
             running_turns: counts.running_turns,
             draining: outside.draining.is_cancelled(),
@@ -88,20 +103,38 @@ pub(crate) fn waiting_until(outside: &Outside) -> Result<Option<Timestamp>, Stor
 /// What the ledger itself says needs attention.
 fn warnings(reads: &wloop_store::Reads<'_>) -> Result<Vec<String>, StoreError> {
     let mut found = Vec::new();
-    for gate in reads.gates_with_consequence(Consequence::Unknown)? {
+    for gate in reads.consequences_unseen(Consequence::Unknown)? {
+        let (short, on) = named(reads, &gate)?;
         found.push(format!(
-            "gate `{}`: the daemon stopped while carrying out what it released; look whether it ran",
-            &gate.gate.id.to_string()[..6]
+            "gate `{short}`{on}: the daemon stopped while carrying out what it released; look whether it ran, act again if it did \
+             not, or put this aside with `wloop gates seen {short}`",
         ));
     }
-    for gate in reads.gates_with_consequence(Consequence::Failed)? {
-        found.push(format!("gate `{}`: what it released failed: {}", &gate.gate.id.to_string()[..6], gate.consequence_note));
+    for gate in reads.consequences_unseen(Consequence::Failed)? {
+        let (short, on) = named(reads, &gate)?;
+        let why = gate.consequence_note;
+        found.push(format!("gate `{short}`{on}: what it released failed: {why}; `wloop gates retry {short}` tries again"));
+    }
+    let failed = reads.status_counts()?.drafts_failed;
+    if failed > 0 {
+        found.push(format!("{failed} drafts failed or cannot be told; `wloop outbox` shows them"));
+    }
+    let stuck = reads.stuck_drafts()?.len();
+    if stuck > 0 {
+        found.push(format!("{stuck} drafts are decided and were neither queued nor dropped; a new start carries them out"));
     }
     let failed = reads.posts_failed_of_rounds()?;
     if failed > 0 {
         found.push(format!("{failed} posts failed or cannot be told; `wloop inbox` shows them"));
     }
     Ok(found)
+}
+
+/// How a warning names a gate: the start of its id, and its unit.
+fn named(reads: &wloop_store::Reads<'_>, gate: &GateRow) -> Result<(String, String), StoreError> {
+    let id = gate.gate.id.to_string();
+    let unit = gate.gate.unit.as_ref().map(|unit| view::unit(reads, unit)).transpose()?;
+    Ok((id[..6].to_owned(), unit.map_or(String::new(), |unit| format!(" on {}", unit.label))))
 }
 
 /// An error of the provider as a sentence of its own; most name it already.

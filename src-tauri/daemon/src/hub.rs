@@ -196,6 +196,13 @@ impl Hub {
     }
 }
 
+/// Whether an input proposes a draft of the person's: the place of K14.
+#[cfg(feature = "failpoints")]
+fn proposes(input: &Input) -> bool {
+    use crate::input::Request;
+    matches!(input, Input::Request { request: Request::ProposeDraft(_), .. })
+}
+
 struct Worker {
     engine: Engine,
     clock: Clock,
@@ -220,11 +227,23 @@ impl Worker {
                     let now = (self.clock)();
                     #[cfg(feature = "failpoints")]
                     let resolves = self.resolves(&input, now);
+                    #[cfg(feature = "failpoints")]
+                    let holds = matches!(*input, Input::Request { request: crate::input::Request::Hold { .. }, .. });
+                    #[cfg(feature = "failpoints")]
+                    let proposes = proposes(&input);
                     let answer = self.engine.handle(*input, now);
                     self.healthy.send_replace(!matches!(answer, Err(EngineError::Store(_))));
                     #[cfg(feature = "failpoints")]
                     if resolves && answer.is_ok() {
                         crash_point!("K1");
+                    }
+                    #[cfg(feature = "failpoints")]
+                    if holds && answer.is_ok() {
+                        crash_point!("K39");
+                    }
+                    #[cfg(feature = "failpoints")]
+                    if proposes && answer.is_ok() {
+                        crash_point!("K14");
                     }
                     let _asker_left = reply.send(answer);
                     self.tell();

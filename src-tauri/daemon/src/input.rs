@@ -4,8 +4,10 @@
 use jiff::Timestamp;
 use serde_json::Value;
 use wloop_agents::tools::ToolCall;
+use wloop_core::draft::Delivery;
 use wloop_core::github::{Detail, Inventory, LookUp, ReadFault, RepoName, SendOutcome};
-use wloop_core::id::{GateId, ItemId, PostId, SessionId, TurnId, UnitRef};
+use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
+use wloop_core::stops::{BlockKind, HoldKind};
 use wloop_store::rows::ProcessRow;
 
 /// Who asks (RES-21).
@@ -85,8 +87,48 @@ pub enum Request {
         /// Guidance.
         guidance: Option<String>,
     },
+    /// Pause or mute a unit, or everything.
+    Hold {
+        /// The unit; `None` is everything.
+        unit: Option<UnitRef>,
+        /// What.
+        kind: HoldKind,
+        /// When it ends by itself.
+        until: Option<Timestamp>,
+    },
+    /// Take a pause or a mute away.
+    Unhold {
+        /// The unit; `None` is everything.
+        unit: Option<UnitRef>,
+        /// What.
+        kind: HoldKind,
+    },
+    /// The person has looked after a consequence that failed or cannot be told (CONS-11).
+    SeeConsequence(GateId),
+    /// Why no round of a unit runs; changes nothing.
+    Explain(UnitRef),
     /// Stop a running turn.
     CancelTurn(TurnId),
+    /// Propose a draft of the person's own.
+    ProposeDraft(Box<NewDraft>),
+    /// Give a held draft another text.
+    EditDraft {
+        /// Which.
+        draft: PostId,
+        /// The text.
+        text: String,
+        /// The gate that the person looked at; another one by now refuses the edit.
+        gate: Option<GateId>,
+    },
+    /// Discard a draft: a held one through its gate, an approved one only with a reason.
+    DiscardDraft {
+        /// Which.
+        draft: PostId,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Send a failed draft again.
+    RetryDraft(PostId),
     /// The person says that a doubtful post was sent.
     PostSent(PostId),
     /// Send a failed post again.
@@ -107,6 +149,27 @@ pub enum Request {
         /// The arguments as they came, for telling calls apart.
         arguments: Value,
     },
+}
+
+/// A draft to be proposed (DRAFT-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewDraft {
+    /// Where it goes.
+    pub unit: UnitRef,
+    /// Its text.
+    pub text: String,
+    /// Why it is proposed: a label, or empty.
+    pub purpose: String,
+    /// The delivery that is asked for.
+    pub delivery: Delivery,
+    /// Whether it is asked to be broadcast; a comment is in no thread and ignores it (DRAFT-32).
+    pub broadcast: bool,
+    /// What sending it applies.
+    pub effects: Vec<String>,
+    /// The task it belongs to, where one is named.
+    pub task: Option<TaskId>,
+    /// The caller's own name for it: the same once more is the same draft (API-10).
+    pub key: Option<String>,
 }
 
 /// What a provider showed.
@@ -165,6 +228,15 @@ pub enum TurnEnd {
     Well,
     /// It never took the prompt.
     NotStarted(String),
+    /// It did not start because of a question of its own (RUN-30).
+    Blocked {
+        /// What it is about.
+        kind: BlockKind,
+        /// The folder it named; empty where it named none. What is trusted is the repository's own folder (RUN-31).
+        folder: String,
+        /// Its own words.
+        words: String,
+    },
     /// An error that it reported, another exit code, a signal, or a limit.
     Badly(String),
     /// It was cancelled, and by whom.
@@ -229,6 +301,13 @@ pub enum Done {
     },
     /// A post's outcome could not be written as it came: it is in doubt (GH-PUB-07).
     Lost(PostId),
+    /// An agent's home was written for a trust gate that the person approved, or not.
+    Trusted {
+        /// The trust gate.
+        gate: GateId,
+        /// Why not, where it was not.
+        written: Result<(), String>,
+    },
     /// Nothing of a turn's process group is left.
     GroupEnded(TurnId),
 }
@@ -268,6 +347,8 @@ pub enum Job {
     CancelTurn(TurnId),
     /// End what is left of the process group of an earlier daemon's turn.
     EndGroup(TurnId),
+    /// Write the trust of a trust gate to the agent's home.
+    Trust(GateId),
     /// Send a post.
     Send(PostId),
     /// Look a post up.

@@ -47,6 +47,9 @@ pub(crate) async fn daemon(home: &Home, environment: BTreeMap<String, String>) -
             return ExitCode::FAILURE;
         }
     };
+    // A leading `~/` is the person's home folder, which the environment names.
+    let root = runner::rounds::expand(&rules.workspaces_root.to_string_lossy(), &environment);
+    let rules = Rules { workspaces_root: root.into(), ..rules };
     for fault in &rules.profile.broken {
         tracing::warn!("a workflow does not load, and the others go on: {fault}");
     }

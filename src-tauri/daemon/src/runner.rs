@@ -3,6 +3,7 @@
 mod posts;
 pub(crate) mod rounds;
 mod timer;
+mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -129,7 +130,13 @@ async fn broken_off(outside: &Outside, job: &Job) {
             let event = AgentEvent::Ended(TurnEnd::Badly("the run broke off inside wloop; look at the log".to_owned()));
             outside.hub.record(Input::Turn { turn: *turn, event }).await;
         }
-        Job::Sweep | Job::ReadDetail(_) | Job::Release(_) | Job::CancelTurn(_) | Job::EndGroup(_) | Job::LookUp(_) => {}
+        Job::Sweep
+        | Job::ReadDetail(_)
+        | Job::Release(_)
+        | Job::CancelTurn(_)
+        | Job::EndGroup(_)
+        | Job::Trust(_)
+        | Job::LookUp(_) => {}
     }
 }
 
@@ -156,6 +163,7 @@ async fn perform(outside: &Outside, job: &Job) {
         Job::StartTurn(turn) => rounds::start(outside, *turn).await,
         Job::CancelTurn(turn) => rounds::cancel(outside, *turn).await,
         Job::EndGroup(turn) => rounds::end_group(outside, *turn).await,
+        Job::Trust(gate) => trust::write(outside, *gate).await,
         Job::Send(post) => posts::send(outside, *post).await,
         Job::LookUp(post) => posts::look_up(outside, *post).await,
     }

@@ -1,9 +1,11 @@
 //! The API on the Unix socket: each route a thin shell around a read of the ledger or an input to the engine.
 
 mod answer;
+mod drafts;
 mod live;
 mod openapi;
 mod routes;
+mod stops;
 
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -16,6 +18,8 @@ use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::runner::Outside;
+
+pub(crate) use stops::held;
 
 /// What every route works with.
 #[derive(Clone)]

@@ -1,8 +1,9 @@
 //! The rules in force: configuration and profile of a home, checked. Files are read here and nowhere else.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
 use wloop_core::github::RepoName;
 use wloop_core::github::facts::{AdmittedTeams, Drafts, Mode, Settings};
 use wloop_core::rules::config::{Config, ReviewDrafts, RoundMode, TeamPolicy};
@@ -34,6 +35,10 @@ pub struct Rules {
     pub profile: Profile,
     /// Whether a provider can be asked at all: a token is configured.
     pub has_provider: bool,
+    /// The time zone that days are counted by (FACT-11).
+    pub zone: TimeZone,
+    /// Where worktrees are made, and the folder of each repository under it (WS-05).
+    pub workspaces_root: PathBuf,
 }
 
 impl Rules {
@@ -78,10 +83,16 @@ impl Rules {
                 faults.push(fault("config.toml", &format!("agents.{name}"), found.to_string(), "see `docs/configuration.md`"));
             }
         }
+        let zone = config.as_ref().and_then(|c| c.zone.as_deref()).map(TimeZone::get);
+        if let Some(Err(found)) = &zone {
+            faults.push(fault("config.toml", "time.zone", found.to_string(), "an IANA name, such as `Europe/Berlin`"));
+        }
         match (config, profile, faults.is_empty()) {
             (Some(config), Some(profile), true) => {
                 let has_provider = config.github.token.is_some();
-                Ok(Self { config, profile, has_provider })
+                let zone = zone.and_then(Result::ok).unwrap_or_else(TimeZone::system);
+                let workspaces_root = config.workspaces.root.as_ref().map_or_else(|| home.data.join("workspaces"), PathBuf::from);
+                Ok(Self { config, profile, has_provider, zone, workspaces_root })
             }
             _ => Err(faults),
         }

@@ -7,7 +7,12 @@ use wloop_api::types as api;
 use wloop_core::gate::{Actor, Gate, GateKind};
 use wloop_core::github::{Shape, Side};
 use wloop_core::id::UnitRef;
-use wloop_store::{EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow};
+use wloop_core::stops::HoldKind;
+use wloop_store::{BlockRow, EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow};
+
+mod drafts;
+
+pub(crate) use drafts::{draft, outbox};
 
 /// A unit as lists name it; one that the ledger does not know is named by its reference.
 pub(crate) fn unit(reads: &Reads<'_>, unit: &UnitRef) -> Result<api::UnitName, StoreError> {
@@ -20,7 +25,12 @@ pub(crate) fn unit(reads: &Reads<'_>, unit: &UnitRef) -> Result<api::UnitName, S
 /// A gate, whole.
 pub(crate) fn gate(reads: &Reads<'_>, row: &GateRow) -> Result<api::Gate, StoreError> {
     let gate = &row.gate;
+    let held = match gate.kind {
+        GateKind::Draft => drafts::asked_by(reads, gate.id)?,
+        GateKind::Plan | GateKind::Question | GateKind::Post | GateKind::Proposal | GateKind::Trust | GateKind::Step => None,
+    };
     let post = match (gate.kind, &gate.unit) {
+        (GateKind::Draft, _) => held.as_ref().map(|p| self::post(reads, p)).transpose()?,
         (GateKind::Post, Some(unit)) => {
             let posts = reads.posts(&PostFilter { unit: Some(unit.clone()), ..PostFilter::default() })?;
             posts.iter().find(|p| p.gate == gate.id).map(|p| self::post(reads, p)).transpose()?
@@ -60,7 +70,11 @@ pub(crate) fn gate(reads: &Reads<'_>, row: &GateRow) -> Result<api::Gate, StoreE
             note: post.as_ref().and_then(became).unwrap_or_else(|| row.consequence_note.clone()),
         }),
         post,
+        delivery: held.as_ref().map(|p| p.state.as_str().to_owned()).unwrap_or_default(),
+        draft: held.map(|p| p.id.to_string()),
         turn: row.turn.map(|t| t.to_string()),
+        trust: if gate.kind == GateKind::Trust { reads.block(gate.id)?.map(trust) } else { None },
+        muted: gate.unit.as_ref().map(|unit| muted(reads, unit)).transpose()?.unwrap_or(false),
     })
 }
 
@@ -71,6 +85,21 @@ fn became(post: &api::Post) -> Option<String> {
         "failed" => Some(format!("not published: {}", post.cause.as_deref().unwrap_or("no reason is known"))),
         _ => None,
     }
+}
+
+fn trust(block: BlockRow) -> api::Trust {
+    api::Trust {
+        agent: block.agent,
+        repo: block.repo,
+        folder: block.folder,
+        homes: block.homes,
+        kind: block.kind.as_str().to_owned(),
+    }
+}
+
+/// Whether a unit's rounds are not announced. A mute lasts until it is taken away.
+pub(crate) fn muted(reads: &Reads<'_>, unit: &UnitRef) -> Result<bool, StoreError> {
+    reads.is_held(unit, HoldKind::Mute, Timestamp::UNIX_EPOCH)
 }
 
 fn intents(gate: &Gate) -> Vec<api::Intent> {
@@ -116,6 +145,9 @@ pub(crate) fn item(reads: &Reads<'_>, row: &ItemRow) -> Result<api::PlanItem, St
         planned_at: row.planned_at,
         guidance: (!guidance.is_empty()).then(|| guidance.join("\n\n")),
         waiting_until: None,
+        cap: row.cap.map(|held| held.cap.as_str().to_owned()),
+        cap_day: row.cap.map(|held| held.day.to_string()),
+        muted: muted(reads, &row.unit)?,
     })
 }
 
@@ -175,6 +207,7 @@ pub(crate) fn post(reads: &Reads<'_>, row: &PostRow) -> Result<api::Post, StoreE
             })
             .collect(),
         mentions: row.mentions.clone(),
+        draft: reads.draft(row.id)?.is_some(),
         head: row.head.clone(),
         turn: row.turn.map(|t| t.to_string()),
         gate: Some(row.gate.to_string()),

@@ -19,9 +19,9 @@ mod tests;
 
 pub use error::StoreError;
 pub use open::{Reader, Store};
-pub use reads::{GateFilter, IdTable, PostFilter, Reads, StatusCounts, TurnFilter};
+pub use reads::{DraftFilter, GateFilter, IdTable, PostFilter, Reads, StatusCounts, TurnFilter};
 pub use rows::{
-    AttemptRow, EventRow, GateRow, GuidanceRow, ItemRow, NewEvent, PostRow, ProcessRow, ProviderRow, PullRow, SessionRow,
-    TaskRow, ToolCallRow, TurnRow, UnitRow,
+    AttemptRow, BlockRow, CapRow, DraftRow, EventRow, GateRow, GuidanceRow, HoldRow, ItemRow, NewEvent, PostRow, ProcessRow,
+    ProviderRow, PullRow, RevisionRow, SessionRow, TaskRow, ToolCallRow, TrustRow, TurnRow, UnitRow,
 };
 pub use writes::{TurnChange, Writes};

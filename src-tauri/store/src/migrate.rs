@@ -24,8 +24,11 @@ pub(crate) struct Migration {
 }
 
 /// Every step of this program, in order.
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "ledger", sql: include_str!("migrations/0001_ledger.sql") }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "ledger", sql: include_str!("migrations/0001_ledger.sql") },
+    Migration { version: 2, name: "stops", sql: include_str!("migrations/0002_stops.sql") },
+    Migration { version: 3, name: "drafts", sql: include_str!("migrations/0003_drafts.sql") },
+];
 
 /// Where a start may be interrupted; tests end the process there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +92,7 @@ pub(crate) fn inspect(connection: &Connection, path: &Path, known: &[Migration])
     Ok(version)
 }
 
-/// Brings the file from `version` to the newest one; a backup is made before each step on a file that is not empty.
+/// Brings the file from `version` to the newest one; a backup is made before each step on a file that was not empty.
 pub(crate) fn migrate(
     connection: &mut Connection,
     path: &Path,
@@ -98,11 +101,13 @@ pub(crate) fn migrate(
     now: Timestamp,
     at: &dyn Fn(Step),
 ) -> Result<(), StoreError> {
+    // A file that was empty at this start holds nothing worth a backup between its first steps.
+    let empty = version == 0;
     for migration in known {
         if migration.version <= version {
             continue;
         }
-        if version > 0 {
+        if !empty {
             back_up(connection, path, &before(path, migration.version))?;
             at(Step::BackedUp(migration.version));
         }

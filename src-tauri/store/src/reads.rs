@@ -9,13 +9,16 @@ use rusqlite::{Connection, Params};
 use crate::convert::Cols;
 use crate::error::StoreError;
 
+mod drafts;
 mod events;
 mod gates;
 mod plan;
 mod posts;
+mod stops;
 mod turns;
 mod units;
 
+pub use drafts::DraftFilter;
 pub use events::StatusCounts;
 pub use gates::GateFilter;
 pub use posts::PostFilter;
@@ -35,6 +38,8 @@ pub enum IdTable {
     Turn,
     /// Posts.
     Post,
+    /// Drafts.
+    Draft,
     /// Planned rounds.
     Item,
     /// Tasks.
@@ -47,6 +52,7 @@ impl IdTable {
             Self::Gate => "gate",
             Self::Turn => "turn",
             Self::Post => "post",
+            Self::Draft => "draft",
             Self::Item => "plan_item",
             Self::Task => "task",
         }

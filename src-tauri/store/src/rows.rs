@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use serde_json::Value;
+use wloop_core::cap::Cap;
 use wloop_core::consequence::Consequence;
+use wloop_core::draft::{Delivery, Proposer};
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, Gate, GateStatus};
 use wloop_core::github::{Account, Detail, RemotePost, Shape, Summary};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
+use wloop_core::stops::{BlockKind, HoldKind};
 use wloop_core::turn::TurnState;
 
 /// What is known of a provider (GH-SYNC-43, GH-SYNC-45).
@@ -139,12 +143,76 @@ pub struct ItemRow {
     pub reason: String,
     /// Whether the person asked for it (WIN-38).
     pub by_hand: bool,
+    /// The cap that holds it, or held it until the person let it go.
+    pub cap: Option<CapRow>,
     /// A released one is not tried before this.
     pub try_after: Timestamp,
     /// When it was planned.
     pub planned_at: Timestamp,
     /// When it last changed.
     pub changed_at: Timestamp,
+}
+
+/// Which cap holds a round, and on which local day (WIN-27).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CapRow {
+    /// The cap.
+    pub cap: Cap,
+    /// The day, in the configured zone.
+    pub day: Date,
+}
+
+/// What the person laid on a unit or on everything (WIN-13, WIN-39).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldRow {
+    /// The unit; `None` is everything.
+    pub unit: Option<UnitRef>,
+    /// What.
+    pub kind: HoldKind,
+    /// When it is over by itself.
+    pub until: Option<Timestamp>,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// An agent that may run in a repository (RUN-32).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustRow {
+    /// The agent's name.
+    pub agent: String,
+    /// `owner/repo`; letters are not told apart by case.
+    pub repo: String,
+    /// Since when.
+    pub at: Timestamp,
+    /// The trust gate; `None` where a home was made with it.
+    pub gate: Option<GateId>,
+    /// The folder that the gate showed.
+    pub folder: String,
+}
+
+/// What keeps an agent from starting in a repository (GATE-51, RUN-30, RUN-32).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockRow {
+    /// The trust gate that asks about it.
+    pub gate: GateId,
+    /// The unit whose gate that is.
+    pub unit: UnitRef,
+    /// The agent's name.
+    pub agent: String,
+    /// `owner/repo`; letters are not told apart by case.
+    pub repo: String,
+    /// The folder that is to be trusted; empty where it is about something else.
+    pub folder: String,
+    /// The agent homes that trust is written to, where they are known.
+    pub homes: Vec<String>,
+    /// The agent's own words.
+    pub words: String,
+    /// What it is about.
+    pub kind: BlockKind,
+    /// Since when.
+    pub opened_at: Timestamp,
+    /// When it was lifted.
+    pub lifted_at: Option<Timestamp>,
 }
 
 /// A session.
@@ -291,6 +359,50 @@ pub struct PostRow {
     pub created_at: Timestamp,
     /// When it last changed.
     pub changed_at: Timestamp,
+}
+
+/// A draft: what there is to know of it beside its post, whose id it shares (DRAFT-02, DRAFT-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftRow {
+    /// Its id: that of its post.
+    pub id: PostId,
+    /// Why it was proposed; empty where its proposer did not say.
+    pub purpose: String,
+    /// How it is delivered.
+    pub delivery: Delivery,
+    /// Whether a broadcast is asked for (DRAFT-31).
+    pub broadcast: bool,
+    /// Its task.
+    pub task: Option<TaskId>,
+    /// Who proposed it.
+    pub proposer: Proposer,
+    /// The session that proposed it (RES-12).
+    pub session: Option<SessionId>,
+    /// The turn that proposed it (AGENT-09).
+    pub turn: Option<TurnId>,
+    /// The person's own name for the proposal.
+    pub key: Option<String>,
+    /// Why it was dropped.
+    pub reason: String,
+    /// When the person last edited it.
+    pub edited_at: Option<Timestamp>,
+}
+
+/// A text of a draft with the gate that asked about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevisionRow {
+    /// The draft.
+    pub draft: PostId,
+    /// Its number, from 1.
+    pub n: u32,
+    /// The gate.
+    pub gate: GateId,
+    /// The text.
+    pub text: String,
+    /// Whom it mentions.
+    pub mentions: Vec<String>,
+    /// When it was written.
+    pub at: Timestamp,
 }
 
 /// One try of a post.

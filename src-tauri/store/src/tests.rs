@@ -6,3 +6,4 @@ mod opening;
 mod reading;
 mod round_trips;
 mod schema;
+mod stops;

@@ -10,10 +10,12 @@ use crate::convert::ms;
 use crate::error::StoreError;
 use crate::reads::Reads;
 
+mod drafts;
 mod events;
 mod gates;
 mod plan;
 mod posts;
+mod stops;
 mod turns;
 mod units;
 

@@ -5,6 +5,17 @@ use serde_json::{Value, json};
 use crate::faults::FaultKind;
 
 impl FaultKind {
+    /// A refusal for a secondary limit, with the seconds to wait or without.
+    fn limited(status: u16, retry_after: Option<u64>) -> Self {
+        let seconds = retry_after.map(|seconds| seconds.to_string());
+        let headers: Vec<(&str, &str)> = seconds.iter().map(|seconds| ("retry-after", seconds.as_str())).collect();
+        Self::refusal(
+            status,
+            &headers,
+            "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+        )
+    }
+
     fn refusal(status: u16, headers: &[(&str, &str)], message: &str) -> Self {
         Self::Answer {
             status,
@@ -18,18 +29,13 @@ impl FaultKind {
     /// A secondary limit, which leaves the quota as it is: 403, with the seconds to wait or without.
     #[must_use]
     pub fn secondary_limit(retry_after: Option<u64>) -> Self {
-        let seconds = retry_after.map(|seconds| seconds.to_string());
-        let headers: Vec<(&str, &str)> = seconds.iter().map(|seconds| ("retry-after", seconds.as_str())).collect();
-        Self::refusal(403, &headers, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.")
+        Self::limited(403, retry_after)
     }
 
     /// A 429 with the seconds to wait or without.
     #[must_use]
     pub fn too_many_requests(retry_after: Option<u64>) -> Self {
-        match Self::secondary_limit(retry_after) {
-            Self::Answer { headers, body, .. } => Self::Answer { status: 429, headers, body },
-            other => other,
-        }
+        Self::limited(429, retry_after)
     }
 
     /// A spent quota: 403 with nothing left until `reset`, in seconds since 1970 by GitHub's clock.

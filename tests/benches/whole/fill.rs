@@ -238,6 +238,7 @@ fn decision(tx: &Writes<'_>, n: u32, now: Timestamp) -> Result<(), StoreError> {
         reason: "your review is requested".to_owned(),
         by_hand: false,
         try_after: Timestamp::UNIX_EPOCH,
+        cap: None,
         planned_at: opened_at,
         changed_at: opened_at,
     })?;

@@ -34,6 +34,7 @@ async fn an_agent_that_cannot_be_started_leaves_its_round_in_the_plan() {
     let mut stage = Stage::new().await;
     let number = stage.pull("Guard the sum");
     stage.agent = vec!["no-such-agent-here".to_owned(), "--go".to_owned()];
+    stage.trusted.push(("nobody".to_owned(), wloop_tests::REPO.to_owned()));
     stage.start().await;
     let gate = stage.open_gate("plan", number).await;
     stage.resolve(&gate.id, "run_now").await;

@@ -34,6 +34,10 @@ pub(crate) async fn run(context: &Context, arguments: &GatesArguments) -> Result
             };
             resolve(context, id, intent, Resolve { text: context.text(text.as_deref())?, draft_text }).await
         }
+        Some(GatesCommand::Seen { id }) => {
+            let gate = context.out.progress("asking the daemon", context.client()?.saw_gate(id)).await?;
+            answer(context, &gate)
+        }
         Some(GatesCommand::Retry { id }) => {
             let gate = context.out.progress("trying again", context.client()?.retry_gate(id)).await?;
             answer(context, &gate)
@@ -169,6 +173,18 @@ fn page(context: &Context, gate: &Gate, now: Timestamp) -> String {
         row("address", &unit.url);
     }
     row("opened", &format!("{} (age {})", day_and_clock(gate.opened_at), age(now, gate.opened_at)));
+    if let Some(trust) = &gate.trust {
+        row("agent", &format!("{} in {}", trust.agent, trust.repo));
+        if !trust.folder.is_empty() {
+            row("folder", &trust.folder);
+        }
+        for home in &trust.homes {
+            row("writes", home);
+        }
+    }
+    if gate.muted {
+        row("muted", "its rounds are not announced, and go on");
+    }
     match (gate.status.as_str(), gate.deadline) {
         ("open", Some(deadline)) => {
             let takes = gate.default_intent.as_deref().map_or(String::new(), |intent| format!(", then `{intent}`"));

@@ -7,6 +7,7 @@ use serde::Serialize;
 use wloop_api::client::{GateFilter, UnitFilter};
 use wloop_api::types::{Gate, Post, Turn, UnitName};
 
+use crate::commands::gates::start;
 use crate::context::{Context, quoted};
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
@@ -18,7 +19,7 @@ const FRESH: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// One thing that waits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Waiting {
-    /// `gate`, `post` or `turn`.
+    /// `gate`, `draft`, `post` or `turn`.
     what: &'static str,
     kind: String,
     id: String,
@@ -62,7 +63,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
 }
 
 fn waiting(context: &Context, gates: &[Gate], posts: &[Post], turns: &[Turn]) -> Vec<Waiting> {
-    let gates = gates.iter().map(|gate| Waiting {
+    // A muted unit's round is not announced; its other gates are (WIN-39, DEC-06).
+    let gates = gates.iter().filter(|gate| !(gate.muted && gate.kind == "plan")).map(|gate| Waiting {
         what: "gate",
         kind: gate.kind.clone(),
         id: gate.id.clone(),
@@ -73,14 +75,17 @@ fn waiting(context: &Context, gates: &[Gate], posts: &[Post], turns: &[Turn]) ->
         words: gate.words.clone(),
         command: match (&gate.unit, gate.kind.as_str()) {
             (Some(unit), "plan") => context.command(&format!("plan apply {}", quoted(&unit.label))),
-            _ => context.command(&format!("gates show {}", gate.short)),
+            _ => match &gate.draft {
+                Some(draft) => context.command(&format!("outbox show {}", start(draft))),
+                None => context.command(&format!("gates show {}", gate.short)),
+            },
         },
     });
     let posts = posts.iter().map(|post| {
         let (_, state) = post_state(post);
         let why = post.cause.as_deref().map_or(String::new(), |cause| format!(": {cause}"));
         Waiting {
-            what: "post",
+            what: if post.draft { "draft" } else { "post" },
             kind: post.shape.clone(),
             id: post.id.clone(),
             short: post.short.clone(),
@@ -88,7 +93,11 @@ fn waiting(context: &Context, gates: &[Gate], posts: &[Post], turns: &[Turn]) ->
             since: post.changed_at,
             deadline: None,
             words: format!("{} {state}{why}", post.shape),
-            command: context.command(&format!("posts show {}", post.short)),
+            command: context.command(&if post.draft {
+                format!("outbox show {}", post.short)
+            } else {
+                format!("posts show {}", post.short)
+            }),
         }
     });
     let mut seen = BTreeSet::new();

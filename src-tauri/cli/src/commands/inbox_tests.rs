@@ -48,6 +48,11 @@ fn the_oldest_comes_first_and_each_names_its_next_command() {
          aaaaaa  plan  acme/api#1 · Round discounts  30 s\n        a plan asks · runs in 42 s\n        → wloop plan apply acme/api#1\n"
     );
     assert_eq!(shown(&OUT, &[], now()), "nothing waits for you\n");
+    // What is in the Outbox is looked at there, whole.
+    let held = Gate { draft: Some("eeeeeeee00".into()), ..gate("cccccc", "draft", "2026-01-05T09:00:00Z") };
+    let failed = Post { draft: true, ..doubtful() };
+    let commands: Vec<String> = waiting(&context, &[held], &[failed], &[]).into_iter().map(|item| item.command).collect();
+    assert_eq!(commands, ["wloop outbox show eeeeeeee", "wloop outbox show dddddd"]);
 }
 
 #[test]

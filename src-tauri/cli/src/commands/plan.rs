@@ -9,7 +9,7 @@ use wloop_api::types::{PlanAction, PlanItem, PlanRequest};
 
 use crate::args::{PlanArguments, PlanCommand};
 use crate::commands::follow::Stream;
-use crate::commands::gates;
+use crate::commands::{gates, holds};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Cell, Listing, Tone, width};
@@ -20,6 +20,7 @@ pub(crate) async fn run(context: &Context, arguments: &PlanArguments) -> Result<
     match &arguments.command {
         None if arguments.follow && context.out.terminal && !context.json => live(context).await,
         None if arguments.follow => changes(context).await,
+        None if arguments.unit.is_some() => one(context, arguments.unit.as_deref().unwrap_or_default()).await,
         None => {
             let client = context.client()?;
             let plan = context.out.progress("asking the daemon", client.plan()).await?;
@@ -35,6 +36,37 @@ pub(crate) async fn run(context: &Context, arguments: &PlanArguments) -> Result<
             decide(context, PlanRequest { unit: unit.clone(), action: PlanAction::Dismiss, guidance: None }).await
         }
     }
+}
+
+/// The rounds of one unit, and why no other round of it runs (GH-FACT-29).
+async fn one(context: &Context, unit: &str) -> Result<(), Failure> {
+    let client = context.client()?;
+    let detail = context.out.progress("asking the daemon", client.unit(unit)).await?;
+    if context.json {
+        return context.out.json(&detail);
+    }
+    if !context.out.terminal {
+        for item in &detail.rounds {
+            context.out.fields(&fields(item))?;
+        }
+        for skipped in &detail.skipped {
+            let skip = ["", "skipped", &detail.unit.id, &detail.unit.label, &skipped.workflow, &skipped.because];
+            context.out.fields(&skip.map(str::to_owned))?;
+        }
+        return Ok(());
+    }
+    context.out.line(&holds::standing(&detail))?;
+    if !detail.rounds.is_empty() {
+        context.out.list(&listing(&detail.rounds, (context.now)()))?;
+    }
+    for skipped in &detail.skipped {
+        let workflow = if skipped.workflow.is_empty() { "no round" } else { skipped.workflow.as_str() };
+        context.out.line(&format!("{workflow}: skipped because {}", skipped.because))?;
+    }
+    for text in &detail.guidance_kept {
+        context.out.line(&format!("came too late, given to nobody: {text}"))?;
+    }
+    Ok(())
 }
 
 /// One line for each round that was decided, in plan order.
@@ -75,13 +107,18 @@ fn fields(item: &PlanItem) -> Vec<String> {
         item.gate.clone().unwrap_or_default(),
         item.reason.clone(),
         item.guidance.clone().unwrap_or_default(),
+        item.cap.clone().unwrap_or_default(),
+        if item.muted { "muted" } else { "" }.to_owned(),
     ]
 }
 
 fn listing(plan: &[PlanItem], now: Timestamp) -> Listing {
     let guided = plan.iter().any(|item| item.guidance.is_some());
     let shown = plan.iter().map(|item| {
-        let (tone, state) = plan_state(now, item);
+        let (tone, mut state) = plan_state(now, item);
+        if item.muted {
+            state.push_str(", muted");
+        }
         let mut row = vec![
             Cell::new(Tone::Strong, &item.unit.label),
             Cell::plain(round(&item.intent, &item.stage)),

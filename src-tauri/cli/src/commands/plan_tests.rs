@@ -75,6 +75,6 @@ fn a_pipe_is_told_each_change_once_and_what_is_gone() {
     assert_eq!(told(changed(&mut known, Vec::new())), ["aa gone"]);
     assert_eq!(
         tabbed(&fields(&item("aa", 1, "counting_down"))),
-        "aa\tcounting_down\tgithub:PR_1\tacme/api#1\treview\treview\tfirst\t2026-01-05T10:00:42Z\tcc\tyou were asked\t"
+        "aa\tcounting_down\tgithub:PR_1\tacme/api#1\treview\treview\tfirst\t2026-01-05T10:00:42Z\tcc\tyou were asked\t\t\t"
     );
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use wloop_api::types::{ProviderHealth, Status};
 
+use crate::commands::holds::everything;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
@@ -32,6 +33,13 @@ fn piped(status: &Status) -> Vec<(String, String)> {
         ("pending_rounds".to_owned(), status.pending_rounds.to_string()),
         ("next_deadline".to_owned(), status.next_deadline.map(|at| at.to_string()).unwrap_or_default()),
     ];
+    lines.extend([
+        ("capped_rounds".to_owned(), status.capped_rounds.to_string()),
+        ("blocked_rounds".to_owned(), status.blocked_rounds.to_string()),
+        ("muted_rounds".to_owned(), status.muted_rounds.to_string()),
+        ("paused".to_owned(), status.holds.paused.to_string()),
+        ("paused_until".to_owned(), status.holds.until.map(|at| at.to_string()).unwrap_or_default()),
+    ]);
     lines.extend(status.open_gates.iter().map(|(kind, number)| (format!("open_gates.{kind}"), number.to_string())));
     lines.extend([
         ("drafts_held".to_owned(), status.drafts_held.to_string()),
@@ -60,7 +68,17 @@ fn shown(out: &Output, status: &Status, now: Timestamp) -> String {
     if let Some(deadline) = status.next_deadline {
         rounds.push_str(&format!(", the next starts {}", until(now, deadline)));
     }
+    for (number, what) in
+        [(status.capped_rounds, "held by the daily cap"), (status.blocked_rounds, "blocked"), (status.muted_rounds, "muted")]
+    {
+        if number > 0 {
+            rounds.push_str(&format!(", {number} {what}"));
+        }
+    }
     line("rounds", if status.pending_rounds > 0 { Tone::Strong } else { Tone::Plain }, rounds);
+    if let Some(held) = everything(&status.holds) {
+        line("held", Tone::Warn, held);
+    }
     let open: u64 = status.open_gates.values().sum();
     let kinds: Vec<String> =
         status.open_gates.iter().filter(|(_, number)| **number > 0).map(|(kind, number)| format!("{number} {kind}")).collect();
@@ -125,6 +143,10 @@ mod tests {
     fn status() -> Status {
         Status {
             pending_rounds: 2,
+            capped_rounds: 0,
+            blocked_rounds: 0,
+            muted_rounds: 0,
+            holds: wloop_api::types::Holds::default(),
             open_gates: BTreeMap::from([("draft".to_owned(), 0), ("plan".to_owned(), 2), ("post".to_owned(), 1)]),
             drafts_held: 1,
             drafts_failed: 0,
@@ -170,10 +192,7 @@ mod tests {
         assert!(text.contains(&line), "{text}");
         assert!(piped(&waiting).contains(&("provider.github.waiting_until".to_owned(), "1970-01-01T00:25:00Z".to_owned())));
         let lines: Vec<String> = piped(&status()).into_iter().map(|(name, value)| format!("{name}={value}")).collect();
-        assert_eq!(
-            lines[..4],
-            ["pending_rounds=2", "next_deadline=1970-01-01T00:17:22Z", "open_gates.draft=0", "open_gates.plan=2"]
-        );
+        assert_eq!(lines[..4], ["pending_rounds=2", "next_deadline=1970-01-01T00:17:22Z", "capped_rounds=0", "blocked_rounds=0"]);
         assert!(lines.contains(&"posts_failed=1".to_owned()) && lines.contains(&"provider.github=ok".to_owned()));
     }
 }

@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
-use wloop_api::client::{GateFilter, UnitFilter};
-use wloop_api::types::{Event, Gate, PlanAction, PlanItem, PlanRequest, Resolve, Turn};
+use wloop_api::client::{DraftFilter, GateFilter, UnitFilter};
+use wloop_api::types::{Draft, Event, Gate, PlanAction, PlanItem, PlanRequest, Resolve, Turn};
 use wloop_world::demo::DemoPull;
-use wloop_world::{ReviewSeen, ReviewState};
+use wloop_world::{CommentSeen, ReviewSeen, ReviewState};
 
 use super::Stage;
 use super::watch::worth_telling;
 use crate::commands::events::sentence;
 use crate::commands::follow::Stream;
-use crate::commands::posts;
+use crate::commands::{outbox, posts};
 use crate::failure::Failure;
 use crate::output::Tone;
 use crate::words::{clock, how_it_stands, names_unit};
@@ -36,6 +36,7 @@ pub(super) async fn run(stage: &Stage<'_>, stream: Stream) -> Result<(), Failure
     let eyes = Eyes { stage };
     let mut player = Player { eyes, stream, end: start + LIMIT };
     eyes.say(&format!("the demo's home is {}", stage.home.display()))?;
+    eyes.say(super::TRUSTED)?;
     for pull in &stage.world.pulls {
         eyes.say(&format!("{} asks {} for a review: {} ({})", eyes.label(pull), stage.world.viewer, pull.title, pull.url))?;
     }
@@ -53,11 +54,18 @@ pub(super) async fn run(stage: &Stage<'_>, stream: Stream) -> Result<(), Failure
         .until("the gate of the round that stops on the second pull request", async |eyes| eyes.stopped(second).await)
         .await?;
     let held = publish(eyes, &gate).await?;
+    let draft = player
+        .until("the draft that the round of the third pull request proposes", async |eyes| eyes.drafted(third).await)
+        .await?;
+    let asked = approve(eyes, &draft).await?;
 
     for pull in [first, second, third] {
         let what = format!("the review of {} on the small GitHub", eyes.label(pull));
         player.until(&what, async |eyes| Ok(eyes.reviews(pull).into_iter().next())).await?;
     }
+    player
+        .until("the comment that was approved, on the small GitHub", async |eyes| Ok(eyes.comments(third).into_iter().next()))
+        .await?;
     player.until("the end of every round", async |eyes| eyes.quiet().await).await?;
     player.catch_up()?;
     for pull in [first, second, third] {
@@ -72,12 +80,20 @@ pub(super) async fn run(stage: &Stage<'_>, stream: Stream) -> Result<(), Failure
             ))?;
         }
     }
-    let missing = missing(eyes, [first, second, third], &held).await?;
+    for comment in eyes.comments(third) {
+        let start = comment.body.lines().next().unwrap_or_default();
+        eyes.say(&format!("read back {}: a comment, {} — {start}", eyes.label(third), comment.url))?;
+    }
+    let mut missing = missing(eyes, [first, second, third], &held).await?;
+    let comments = eyes.comments(third);
+    if comments.len() != 1 || !comments.iter().all(|comment| comment.body.starts_with(asked.trim())) {
+        missing.push(format!("{} holds {} comments instead of the one that was approved", eyes.label(third), comments.len()));
+    }
     if !missing.is_empty() {
         return Err(Failure::Refused(format!("the demo did not come out as it should: {}", missing.join("; "))));
     }
     eyes.say(&format!(
-        "all well after {} s: each pull request holds exactly one review, and each was released first",
+        "all well after {} s: each pull request holds exactly one review, one the comment of a draft, and each was released first",
         start.elapsed().as_secs()
     ))
 }
@@ -102,6 +118,23 @@ async fn publish(eyes: Eyes<'_>, gate: &Gate) -> Result<String, Failure> {
     eyes.you(&format!("publish it as it is (gate {})", gate.short))?;
     eyes.stage.client.resolve(&gate.id, "publish", &Resolve::default()).await?;
     Ok(post.text.clone())
+}
+
+/// Prints a draft of the Outbox, whole, and approves the gate that asks about it; answers the text that goes out.
+async fn approve(eyes: Eyes<'_>, draft: &Draft) -> Result<String, Failure> {
+    let context = eyes.stage.context;
+    eyes.say(&format!("draft {} waits in the Outbox, from {}", draft.short, draft.proposed_by))?;
+    if context.json {
+        context.out.json_line(&serde_json::json!({"at": (context.now)(), "shown": draft}))?;
+    } else {
+        for line in outbox::page(context, draft).lines() {
+            context.out.line(&format!("          {line}"))?;
+        }
+    }
+    eyes.you(&format!("approve it (draft {})", draft.short))?;
+    let intent = draft.approve.as_deref().unwrap_or("approve");
+    eyes.stage.client.resolve(&draft.gate, intent, &Resolve::default()).await?;
+    Ok(draft.text.clone())
 }
 
 /// What is not as it should be, in words.
@@ -188,6 +221,18 @@ impl Eyes<'_> {
         Ok(Some(self.stage.client.gate(&gate.id).await?))
     }
 
+    /// The draft that waits for a pull request.
+    async fn drafted(self, pull: &DemoPull) -> Result<Option<Draft>, Failure> {
+        let drafts = self.stage.client.drafts(&DraftFilter::default()).await?;
+        Ok(drafts.into_iter().find(|draft| self.is(&draft.unit, pull) && draft.approve.is_some()))
+    }
+
+    /// The person's comments in the conversation of a pull request on the small GitHub.
+    fn comments(self, pull: &DemoPull) -> Vec<CommentSeen> {
+        let comments = self.stage.github.comments(&self.stage.world.repository, pull.number);
+        comments.into_iter().filter(|comment| comment.author == self.stage.world.viewer).collect()
+    }
+
     async fn plan_gates(self, pull: &DemoPull) -> Result<Vec<Gate>, Failure> {
         let gates = self.gates(None, "plan").await?;
         Ok(gates.into_iter().filter(|gate| gate.unit.as_ref().is_some_and(|unit| self.is(unit, pull))).collect())
@@ -212,16 +257,6 @@ impl Eyes<'_> {
         let running = turns.iter().any(|turn| matches!(turn.state.as_str(), "starting" | "sent" | "started" | "asked"));
         let going = posts.iter().any(|post| matches!(post.state.as_str(), "held" | "queued" | "sending"));
         Ok((!running && !going).then_some(()))
-    }
-
-    /// Trusts the demo's repository when the loop asks before its first run there.
-    async fn trust(self) -> Result<(), Failure> {
-        for gate in self.gates(Some("open"), "trust").await? {
-            let Some(intent) = gate.intents.iter().find(|intent| intent.status == "approved") else { continue };
-            self.you(&format!("{} (gate {}: {})", intent.label, gate.short, gate.words))?;
-            self.stage.client.resolve(&gate.id, &intent.name, &Resolve::default()).await?;
-        }
-        Ok(())
     }
 
     /// How things stand, for the message when something did not come in time.
@@ -270,7 +305,6 @@ impl<'a> Player<'a> {
     async fn until<T>(&mut self, what: &str, look: impl AsyncFn(Eyes<'a>) -> Result<Option<T>, Failure>) -> Result<T, Failure> {
         loop {
             self.catch_up()?;
-            self.eyes.trust().await?;
             if let Some(found) = look(self.eyes).await? {
                 self.catch_up()?;
                 return Ok(found);

@@ -14,6 +14,7 @@ pub(super) async fn run(stage: &Stage<'_>, mut stream: Stream) -> Result<(), Fai
     for line in instructions(stage) {
         out.line(&line)?;
     }
+    out.line(&out.paint(Tone::Dim, super::TRUSTED))?;
     out.line("")?;
     loop {
         let event = stream.next().await?;
@@ -26,7 +27,7 @@ pub(super) async fn run(stage: &Stage<'_>, mut stream: Stream) -> Result<(), Fai
     }
 }
 
-/// Five lines, whose commands work as they stand in another terminal.
+/// Six lines, whose commands work as they stand in another terminal.
 fn instructions(stage: &Stage<'_>) -> Vec<String> {
     let (out, program) = (&stage.context.out, &stage.program);
     let address = |index: usize| stage.world.pulls.get(index).map(|pull| pull.url.clone()).unwrap_or_default();
@@ -50,6 +51,10 @@ fn instructions(stage: &Stage<'_>) -> Vec<String> {
             format!("{program} plan --follow   a round starts 15 s after it is planned; again: {program} review {unit}"),
         ),
         line("drive", format!("{program} plan apply {unit} --guide 'Be brief.'   or skip it: {program} plan dismiss {unit}")),
+        line(
+            "drafts",
+            format!("{program} outbox   what an agent would like to say beside a review: outbox show ID, outbox approve ID"),
+        ),
         line("decide", format!("{program} inbox   then {program} gates show ID and {program} gates resolve ID publish")),
         line(
             "end",
@@ -63,14 +68,15 @@ fn instructions(stage: &Stage<'_>) -> Vec<String> {
 
 /// Leaves out upkeep, the tasks that only hold a gate, and the post that the round's own event tells of.
 pub(super) fn worth_telling(event: &Event) -> bool {
-    event.class != "inner" && !event.kind.starts_with("task_") && event.kind != "post_sent"
+    event.class != "inner" && !event.kind.starts_with("task_") && !matches!(event.kind.as_str(), "post_sent" | "draft_failed")
 }
 
 /// What the person can type now, where an event asks for something.
 fn hint(stage: &Stage<'_>, event: &Event) -> Option<String> {
     let gate = event.gate.as_deref().and_then(|id| id.get(..8))?;
     match (event.kind.as_str(), event.key.as_str()) {
-        ("gate_opened", "post" | "question" | "trust" | "draft") => Some(format!("{} gates show {gate}", stage.program)),
+        ("gate_opened", "draft") => Some(format!("{} outbox", stage.program)),
+        ("gate_opened", "post" | "question" | "trust") => Some(format!("{} gates show {gate}", stage.program)),
         _ => None,
     }
 }

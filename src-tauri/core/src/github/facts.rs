@@ -151,6 +151,8 @@ pub struct Book {
     pub adopted: bool,
     /// Whether a pause is in force on the unit, its repository or everything.
     pub paused: bool,
+    /// Whether the daily cap holds a round of it today (WIN-27).
+    pub capped: bool,
     /// Whether the stored detail is too old (GH-FACT-21).
     pub stale: bool,
     /// Why GitHub could not be read, when the last read failed or is blocked.
@@ -381,6 +383,7 @@ impl<'a> View<'a> {
         text(frame, "pr.fingerprint", self.fingerprint());
         truth(frame, "row.open", self.detail.is_open());
         truth(frame, "row.yours", self.owned());
+        truth(frame, "row.capped", self.book.capped);
         truth(frame, "row.question", self.book.newest_turn_asked);
         let followups = self.settings.followups_without_workspace;
         truth(frame, "config.plugins.github.followups_without_workspace", followups);

@@ -67,6 +67,7 @@ fn every_fact_has_a_registered_name_and_type() {
         ("pr.stale", "bool"),
         ("pr.state", "string"),
         ("pr.visibility", "string"),
+        ("row.capped", "bool"),
         ("row.open", "bool"),
         ("row.question", "bool"),
         ("row.yours", "bool"),

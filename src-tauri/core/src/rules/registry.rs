@@ -133,6 +133,7 @@ pub const KNOWN: &[Known] = &[
     row("pr.stale", FactType::Bool, &[Slot::Workflow], false),
     row("pr.state", FactType::Text, &[Slot::Action, Slot::Turn, Slot::Workflow], false),
     row("pr.visibility", FactType::Text, &[Slot::Turn, Slot::Workflow], false),
+    row("row.capped", FactType::Bool, &[Slot::Action], false),
     row("row.kind", FactType::Text, &[Slot::Action], false),
     row("row.open", FactType::Bool, &[Slot::Action], false),
     row("row.question", FactType::Bool, &[Slot::Action], false),

@@ -7,6 +7,7 @@ use wloop_core::gate::{Actor, Closing, Gate, GateEvent, GateKind, GateRefusal, G
 use wloop_core::github::material::visible;
 use wloop_core::id::{GateId, TaskId, TurnId, UnitRef};
 use wloop_core::plan::ItemEvent;
+use wloop_core::rules::config::Late;
 use wloop_core::rules::policy::{Decision, Mode};
 use wloop_core::rules::profile::GateEntry;
 use wloop_core::window;
@@ -21,6 +22,9 @@ pub(super) enum Policy<'a> {
     Decided(&'a Decision),
     /// It waits for the person, whatever a table says, with the reason.
     Waits(&'a str),
+    /// The daily cap holds it: it waits for the person, whatever a table says, and takes no text, since guidance is kept for the
+    /// next round (WIN-28, WIN-32).
+    Capped(&'a str),
     /// Written already approved by the person, who asked for what it releases (G19).
     ByPerson(&'a Actor),
 }
@@ -40,11 +44,16 @@ const TITLE_LIMIT: usize = 300;
 impl Cx<'_> {
     /// Opens a gate of that kind on the unit's task, or writes it already closed where the policy says so (G1, G2, G19).
     pub(super) fn open_gate(&mut self, new: NewGate<'_>) -> Answer<GateRow> {
+        self.open_gate_on(new, None)
+    }
+
+    /// The same on a task that is named, which is open and wins over every other (GATE-28).
+    pub(super) fn open_gate_on(&mut self, new: NewGate<'_>, named: Option<TaskId>) -> Answer<GateRow> {
         let entry = self.rules.profile.first_gate(new.kind);
         let words = if new.words.trim().is_empty() { entry.label.clone() } else { new.words };
         let now = self.now;
         let (deadline, closing, policy, explanation) = match &new.policy {
-            Policy::Waits(why) => (None, None, format!("wait: {why}"), json!([{ "decided": *why }])),
+            Policy::Waits(why) | Policy::Capped(why) => (None, None, format!("wait: {why}"), json!([{ "decided": *why }])),
             Policy::ByPerson(actor) => {
                 let taken = entry.default.clone().or_else(|| approving(entry)).unwrap_or_else(|| "run_now".to_owned());
                 let closing = (Some(taken), (*actor).clone());
@@ -65,7 +74,10 @@ impl Cx<'_> {
                 (deadline, closing, format!("{mode} by {by}"), decision.explanation())
             }
         };
-        let task = self.task_for(new.unit, &words, closing.is_some())?;
+        let task = match named {
+            Some(task) => Some(task),
+            None => self.task_for(new.kind, new.unit, &words, closing.is_some())?,
+        };
         let mut gate = Gate {
             id: GateId::draw(self.ids),
             kind: new.kind,
@@ -74,7 +86,10 @@ impl Cx<'_> {
             unit: Some(new.unit.clone()),
             task,
             words,
-            intents: entry.intents.clone(),
+            intents: match new.policy {
+                Policy::Capped(_) => entry.intents.iter().filter(|intent| intent.text.is_none()).cloned().collect(),
+                Policy::Decided(_) | Policy::Waits(_) | Policy::ByPerson(_) => entry.intents.clone(),
+            },
             default_intent: entry.default.clone(),
             opened_at: now,
             deadline,
@@ -133,7 +148,7 @@ impl Cx<'_> {
 
     /// The task a gate of that unit stands on (GATE-28): the oldest open task that holds the unit, else a new captured one. A gate
     /// that is written already closed captures none of its own.
-    fn task_for(&mut self, unit: &UnitRef, words: &str, closed: bool) -> Answer<Option<TaskId>> {
+    fn task_for(&mut self, kind: GateKind, unit: &UnitRef, words: &str, closed: bool) -> Answer<Option<TaskId>> {
         if let Some(task) = self.tx.open_task_of(unit)? {
             return Ok(Some(task.id));
         }
@@ -149,7 +164,7 @@ impl Cx<'_> {
         let row = TaskRow {
             id,
             origin: "loop".to_owned(),
-            kind: "capture".to_owned(),
+            kind: if kind == GateKind::Draft { "draft" } else { "capture" }.to_owned(),
             title: if title.trim().is_empty() { "decide".to_owned() } else { title },
             category: "inbox".to_owned(),
             gate_holder: true,
@@ -188,6 +203,7 @@ impl Cx<'_> {
 
     /// Closes a gate by an intent and writes what follows from it in the ledger; what follows outside becomes due.
     pub(super) fn resolve(&mut self, row: &GateRow, intent: &str, text: Option<&str>, actor: &Actor) -> Answer<GateRow> {
+        self.may_resolve(row, actor)?;
         let event = GateEvent::Resolve { intent, text, actor };
         let gate = row.gate.close(&event, self.now).map_err(|refusal| self.explain(row, &refusal))?;
         self.tx.close_gate(row.gate.id, &gate)?;
@@ -196,10 +212,23 @@ impl Cx<'_> {
         match row.gate.kind {
             GateKind::Plan => self.plan_gate_closed(&row)?,
             GateKind::Post => self.post_gate_closed(&row)?,
+            GateKind::Trust => self.trust_gate_closed(&row)?,
+            GateKind::Draft => self.draft_gate_closed(&row)?,
             // Nothing opens one of these yet; a resolution of one would stay due and visible.
-            GateKind::Draft | GateKind::Question | GateKind::Proposal | GateKind::Trust | GateKind::Step => {}
+            GateKind::Question | GateKind::Proposal | GateKind::Step => {}
         }
         Ok(row)
+    }
+
+    /// Refuses the session whose turn proposed the draft of a gate, also where the person acts through it (RES-12, API-04).
+    fn may_resolve(&self, row: &GateRow, actor: &Actor) -> Answer<()> {
+        let (GateKind::Draft, Actor::Person { via: Some(via) }) = (row.gate.kind, actor) else { return Ok(()) };
+        let proposed_by = self.draft_of_gate(row.gate.id)?.and_then(|(draft, _)| draft.session);
+        if wloop_core::draft::may_resolve(proposed_by, Some(*via)) {
+            return Ok(());
+        }
+        let words = "the session that proposed a draft does not resolve its gate; the person does, elsewhere";
+        Err(Refusal::new(RefusalKind::Forbidden, words).about(row.gate.id).into())
     }
 
     /// The words for a gate that did not close.
@@ -234,9 +263,13 @@ impl Cx<'_> {
         self.end_task_of(&row, GateStatus::Superseded)
     }
 
-    /// Marks a gate's consequence as run, with a word about it (C2).
+    /// Marks a gate's consequence as run, with a word about it (C2, C5); one that ran, failed or cannot be told stays so.
     pub(super) fn consequence_ran(&mut self, row: &GateRow, note: &str) -> Answer<()> {
-        self.tx.set_consequence(row.gate.id, Consequence::Due, Consequence::Ran, note, self.now)?;
+        let from = match self.gate(row.gate.id)?.consequence {
+            Some((from @ (Consequence::Due | Consequence::Started), _)) => from,
+            Some((Consequence::Ran | Consequence::Failed | Consequence::Unknown, _)) | None => return Ok(()),
+        };
+        self.tx.set_consequence(row.gate.id, from, Consequence::Ran, note, self.now)?;
         self.event(NewEvent { data: json!({ "note": note }), ..self.about(row, EventKind::ConsequenceRan, Actor::Daemon) })
     }
 
@@ -258,6 +291,7 @@ impl Cx<'_> {
         };
         if let Some(item) = self.tx.item_by_gate(id)? {
             match self.window_of(&item)? {
+                Window::Holds if self.announced_again(&row, &item)? => return Ok(()),
                 Window::Holds => {}
                 Window::Unknown => {
                     tracing::warn!(workflow = item.workflow, "the window of a workflow that does not load waits for the person");
@@ -274,9 +308,38 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// A window that ended while nobody could see it starts again, with its full length, where the configuration wants that (F11).
+    fn announced_again(&mut self, row: &GateRow, item: &ItemRow) -> Answer<bool> {
+        let Some(deadline) = row.gate.deadline else { return Ok(false) };
+        let late = window::lateness(deadline, self.now);
+        if self.rules.config.windows.late == Late::Run || late <= window::BOUND {
+            return Ok(false);
+        }
+        let workflow = self.rules.profile.workflows.get(&item.workflow);
+        let length = match (workflow, self.seen(&item.unit)?) {
+            (Some(workflow), Some(seen)) => match self.decide_plan(workflow, &seen).mode {
+                Mode::Delay(length) => length,
+                Mode::Run | Mode::Send | Mode::Wait | Mode::DryRun => return Ok(false),
+            },
+            (None, _) | (_, None) => deadline.duration_since(row.gate.opened_at),
+        };
+        self.tx.set_gate_deadline(row.gate.id, Some(window::deadline(self.now, length)))?;
+        let why = format!("its window ended {} ago and starts again", window::words(late));
+        self.event(NewEvent {
+            unit: Some(item.unit.clone()),
+            gate: Some(row.gate.id),
+            data: json!({ "why": why, "late_seconds": late.as_secs() }),
+            ..event(EventKind::RoundDeferred, item.workflow.clone())
+        })?;
+        Ok(true)
+    }
+
     /// Whether the rules in force still release by themselves what an item's window was opened for.
     fn window_of(&self, item: &ItemRow) -> Answer<Window> {
         let Some(workflow) = self.rules.profile.workflows.get(&item.workflow) else { return Ok(Window::Unknown) };
+        if self.is_paused(&item.unit)? {
+            return Ok(Window::Gone(super::holds::PAUSED));
+        }
         let Some(seen) = self.seen(&item.unit)? else { return Ok(Window::Holds) };
         if !self.acts_on(workflow, &seen) {
             return Ok(Window::Gone("its workflow does not act any more"));
@@ -295,6 +358,10 @@ impl Cx<'_> {
                     self.tx.keep_guidance(&item.unit, &text, false, self.now)?;
                 }
                 self.step_item(&item, ItemEvent::Release, None)?;
+                // What the cap held runs as if the person had started it (WIN-29).
+                if item.cap.is_some() {
+                    self.tx.set_item_by_hand(item.id)?;
+                }
             }
             GateStatus::Rejected | GateStatus::Dismissed | GateStatus::Answered => {
                 self.step_item(&item, ItemEvent::Skip, Some("skipped"))?;

@@ -1,9 +1,10 @@
 //! Jobs as a function of the ledger: what is due, from the rows alone. After a crash the same rows give the same jobs.
 
 use jiff::Timestamp;
+use wloop_core::consequence::Consequence;
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
-use wloop_store::Reads;
+use wloop_store::{ItemRow, Reads};
 
 use super::observe::GITHUB;
 use crate::input::{Job, Wake};
@@ -30,6 +31,7 @@ pub(super) fn due(reads: &Reads<'_>, rules: &Rules, generation: i64, now: Timest
             jobs.push(Job::EndGroup(turn.id));
         }
     }
+    jobs.extend(reads.trusts_due()?.into_iter().map(Job::Trust));
     let provider = reads.provider(GITHUB)?;
     let open = provider.as_ref().is_none_or(|p| !p.signed_out && p.blocked_until.is_none_or(|until| until <= now));
     if !open || !rules.has_provider {
@@ -52,10 +54,17 @@ pub(super) fn due(reads: &Reads<'_>, rules: &Rules, generation: i64, now: Timest
     // By-hand rounds go before automatic ones, else in order of planning (RUN-28).
     let mut released = reads.items_in(ItemState::Released)?;
     released.retain(|item| item.try_after <= now);
+    released.retain(|item| item.cap.is_none() || !failed(reads, item).unwrap_or(false));
     released.sort_by_key(|item| (!item.by_hand, item.planned_at, item.id));
     jobs.extend(released.into_iter().take(free).map(|item| Job::Release(item.id)));
     jobs.extend(reads.pulls_to_read(now, READS)?.into_iter().map(Job::ReadDetail));
     Ok(jobs)
+}
+
+/// Whether what the cap had held failed to start: only the person tries it again (CONS-12).
+fn failed(reads: &Reads<'_>, item: &ItemRow) -> Answer<bool> {
+    let gate = reads.gate(item.gate)?;
+    Ok(gate.and_then(|row| row.consequence).is_some_and(|(state, _)| state == Consequence::Failed))
 }
 
 /// The next instant at which something falls due by time alone.
@@ -64,6 +73,11 @@ pub(super) fn next_wake(reads: &Reads<'_>, rules: &Rules, now: Timestamp) -> Ans
     let mut add = |at: Timestamp, reason: String| wakes.push(Wake { at, reason });
     if let Some((at, gate)) = reads.next_deadline()? {
         add(at, format!("the window of gate {} ends", &gate.to_string()[..6]));
+    }
+    for hold in reads.holds()? {
+        if let Some(at) = hold.until {
+            add(at, "a pause ends".to_owned());
+        }
     }
     if rules.has_provider {
         if let Some(provider) = reads.provider(GITHUB)?.filter(|p| !p.signed_out) {

@@ -7,7 +7,7 @@ use wloop_core::gate::Actor;
 use wloop_core::github::publish::own_post;
 use wloop_core::github::{Account, Detail, Inventory, PullState, ReadFault, Reason, RemotePost, ReviewState, Summary};
 use wloop_core::id::UnitRef;
-use wloop_core::plan::ItemEvent;
+use wloop_core::plan::{ItemEvent, ItemState};
 use wloop_core::post::{PostEvent, PostState};
 use wloop_store::PostFilter;
 use wloop_store::rows::{NewEvent, PostRow, ProviderRow, PullRow, UnitRow};
@@ -143,7 +143,7 @@ impl Cx<'_> {
                 tracing::error!(%unit, %fault, "a pull request could not be let go");
             }
         }
-        Ok(())
+        self.end_capped_days()
     }
 
     fn see_summary(&mut self, unit: &UnitRef, summary: Summary, slow: bool) -> Answer<()> {
@@ -401,8 +401,14 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// One item leaves the plan: an open gate is superseded, a released one keeps its status and says why nothing started.
+    /// One item leaves the plan; where it was the one that asked for trust, the next one asks.
     pub(super) fn leave_plan(&mut self, item: &wloop_store::rows::ItemRow, reason: &str) -> Answer<()> {
+        self.leave(item, reason)?;
+        if item.state == ItemState::Blocked { self.blocked_left(item) } else { Ok(()) }
+    }
+
+    /// One item leaves the plan: an open gate is superseded, a released one keeps its status and says why nothing started.
+    pub(super) fn leave(&mut self, item: &wloop_store::rows::ItemRow, reason: &str) -> Answer<()> {
         self.step_item(item, ItemEvent::Leave, Some(reason))?;
         let row = self.gate(item.gate)?;
         if row.gate.closed.is_none() {

@@ -61,6 +61,7 @@ impl Cx<'_> {
             .max_by_key(|r| r.submitted_at);
         let by_round = |id: &str| sent.iter().any(|p| p.remote.as_ref().is_some_and(|r| r.node_id == id));
         let newest = self.tx.newest_turn(unit)?;
+        let lost = self.lost_start(unit, newest.as_ref().map(|turn| turn.created_at))?;
         let mut book = Book {
             open_turn: self.tx.open_turn(unit)?.map(|t| {
                 // A turn that is being started reads as sent (GH-FACT-23).
@@ -96,6 +97,10 @@ impl Cx<'_> {
                 .collect(),
             ..Book::default()
         };
+        // A start that cannot be told is no review (GH-FACT-29).
+        book.last_failure = book.last_failure.or(lost);
+        book.paused = self.is_paused(unit)?;
+        book.capped = self.is_capped(unit)?;
         for (key, how) in self.tx.handled(unit, "review")? {
             if how == "skipped" {
                 book.skipped.insert(key.clone());
@@ -156,27 +161,35 @@ impl Cx<'_> {
     pub(super) fn plan_unit(&mut self, unit: &UnitRef) -> Answer<()> {
         let Some(seen) = self.seen(unit)? else { return Ok(()) };
         let watched = self.tx.pull(unit)?.is_some_and(|row| row.watched);
+        let paused = self.is_paused(unit)?;
         let rules = self.rules;
         for workflow in rules.profile.workflows.values() {
             if workflow.provider != "github" {
                 continue;
             }
-            let wanted = if watched && self.acts_on(workflow, &seen) { self.wants(workflow, &seen) } else { None };
+            // A pause holds whatever a workflow's own condition says (ROUND-28).
+            let wanted = if watched && !paused && self.acts_on(workflow, &seen) { self.wants(workflow, &seen) } else { None };
             let pending = self.tx.pending_item(unit, &workflow.name)?;
             if let Some(item) = &pending {
                 match item.state {
-                    ItemState::Waiting | ItemState::CountingDown => {}
+                    ItemState::Waiting | ItemState::CountingDown | ItemState::Capped => {}
+                    // What is new on it is looked at when it starts; it keeps its place until nothing wants it.
+                    ItemState::Blocked if wanted.is_some() => continue,
+                    ItemState::Blocked if !item.by_hand => {}
+                    ItemState::Blocked => match super::release::by_hand_refusal(&seen.detail, &seen) {
+                        Some(why) => {
+                            self.leave_plan(item, &why)?;
+                            continue;
+                        }
+                        None => continue,
+                    },
                     // A released round is looked at when it is tried (ROUND-06).
-                    ItemState::Released
-                    | ItemState::Capped
-                    | ItemState::Blocked
-                    | ItemState::Turned
-                    | ItemState::Handled
-                    | ItemState::Gone => continue,
+                    ItemState::Released | ItemState::Turned | ItemState::Handled | ItemState::Gone => continue,
                 }
                 match &wanted {
                     Some(wanted) if wanted.key == item.key => continue,
                     Some(_) => self.leave_plan(item, "something new on the pull request")?,
+                    None if paused => self.leave_plan(item, super::holds::PAUSED)?,
                     None => {
                         let why = reason(&seen.facts, &item.stage);
                         self.leave_plan(item, &why)?;
@@ -207,16 +220,28 @@ impl Cx<'_> {
         decide(GateKind::Plan, name, &tables, &seen.facts, self.now)
     }
 
-    fn plan(&mut self, unit: &UnitRef, workflow: &Workflow, seen: &Seen, wanted: Wanted) -> Answer<()> {
+    /// What a workflow's plan gate asks.
+    pub(super) fn plan_words(&self, workflow: &Workflow, seen: &Seen) -> String {
         let template = workflow.ask.as_deref().unwrap_or(&workflow.summary);
-        let words = render_line(template, &seen.facts).unwrap_or_else(|fault| {
+        render_line(template, &seen.facts).unwrap_or_else(|fault| {
             tracing::warn!(workflow = workflow.name, %fault, "the words of a gate could not be rendered");
             workflow.summary.clone()
-        });
+        })
+    }
+
+    fn plan(&mut self, unit: &UnitRef, workflow: &Workflow, seen: &Seen, wanted: Wanted) -> Answer<()> {
         let decision = self.decide_plan(workflow, seen);
-        let gate =
-            self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy: Policy::Decided(&decision), turn: None })?;
+        // What would start by itself and cannot today waits under the cap from the beginning (P9); what waits for the person does
+        // so anyway.
+        let capped = if decision.mode.releases() { self.cap_on(unit, workflow)? } else { None };
+        let mut words = self.plan_words(workflow, seen);
+        if let Some(reached) = &capped {
+            words = format!("{words}; {}", reached.reason);
+        }
+        let policy = capped.as_ref().map_or(Policy::Decided(&decision), |reached| Policy::Capped(&reached.reason));
+        let gate = self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy, turn: None })?;
         let state = match (gate.gate.status, gate.gate.deadline) {
+            (GateStatus::Open, _) if capped.is_some() => ItemState::Capped,
             (GateStatus::Open, Some(_)) => ItemState::CountingDown,
             (GateStatus::Open, None) => ItemState::Waiting,
             (GateStatus::Approved, _) => ItemState::Released,
@@ -232,8 +257,9 @@ impl Cx<'_> {
             state,
             gate: gate.gate.id,
             head: seen.detail.summary.head.clone(),
-            reason: wanted.reason,
+            reason: capped.as_ref().map_or(wanted.reason, |reached| reached.reason.clone()),
             by_hand: false,
+            cap: capped.as_ref().map(|reached| reached.row),
             try_after: self.now,
             planned_at: self.now,
             changed_at: self.now,
@@ -246,7 +272,52 @@ impl Cx<'_> {
             data: json!({ "why": item.reason, "stage": item.stage, "deadline": gate.gate.deadline }),
             actor: Actor::Workflow(workflow.name.clone()),
             ..event(EventKind::RoundPlanned, workflow.name.clone())
-        })
+        })?;
+        match &capped {
+            Some(reached) => self.tell_cap(unit, workflow, &gate, reached),
+            None => Ok(()),
+        }
+    }
+
+    /// Why no round of a unit is planned, for each workflow that has none (GH-FACT-29). It changes nothing.
+    pub(super) fn why_no_round(&self, unit: &UnitRef) -> Answer<Vec<(String, String)>> {
+        self.label(unit)?;
+        let Some(seen) = self.seen(unit)? else {
+            return Ok(vec![(String::new(), "it was not read yet".to_owned())]);
+        };
+        let watched = self.tx.pull(unit)?.is_some_and(|row| row.watched);
+        let open = self.tx.open_turn(unit)?;
+        let reviewed = seen.facts.get("pr.last_review.exists") == Some(&Value::Bool(true));
+        let stage = if reviewed { "follow-up" } else { "first" };
+        let mut found = Vec::new();
+        for workflow in self.rules.profile.workflows.values().filter(|workflow| workflow.provider == "github") {
+            if self.tx.pending_item(unit, &workflow.name)?.is_some() {
+                continue;
+            }
+            let why = if let Some(turn) = &open {
+                format!("turn {} is {}", turn.seq, turn.state)
+            } else if self.is_paused(unit)? {
+                super::holds::PAUSED.to_owned()
+            } else if !watched {
+                "it is not watched".to_owned()
+            } else if !self.acts_on(workflow, &seen) {
+                "its workflow is off, or only watches".to_owned()
+            } else {
+                match self.wants(workflow, &seen) {
+                    None => reason(&seen.facts, stage),
+                    Some(wanted) => {
+                        let handled = self.tx.handled(unit, &workflow.name)?;
+                        match handled.iter().find(|(key, _)| *key == wanted.key) {
+                            Some((_, how)) if how == "skipped" => "skipped".to_owned(),
+                            Some(_) => "it was dealt with".to_owned(),
+                            None => "it is planned at the next sweep".to_owned(),
+                        }
+                    }
+                }
+            };
+            found.push((workflow.name.clone(), why));
+        }
+        Ok(found)
     }
 
     /// Moves an item along its machine; a step that the machine lacks is a fault of ours and changes nothing.

@@ -6,7 +6,7 @@ use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::publish::{compose, mentions, strip_markers};
 use wloop_core::github::{RemotePost, Shape};
-use wloop_core::id::{GateId, PostId, UnitRef};
+use wloop_core::id::{GateId, PostId, TurnId, UnitRef};
 use wloop_core::post::{Delivery, PostEvent, PostState};
 use wloop_core::turn::{TurnEvent, TurnState};
 use wloop_store::rows::{GateRow, NewEvent, PostRow, TurnRow};
@@ -30,10 +30,28 @@ pub(super) struct NewPost<'a> {
 impl Cx<'_> {
     /// Writes a post's row (O1, O2): its text without anybody's marker, with the signature of its repository.
     pub(super) fn insert_post(&mut self, new: NewPost<'_>) -> Answer<PostRow> {
+        let NewPost { unit, turn, gate, shape, text, head, state } = new;
+        let row = self.fresh_post(unit, Some(turn.id), gate, shape, text, head, state)?;
+        self.tx.insert_post(&row)?;
+        Ok(row)
+    }
+
+    /// The row of a post that is to be written.
+    #[expect(clippy::too_many_arguments, reason = "each is a column of the row")]
+    pub(super) fn fresh_post(
+        &mut self,
+        unit: &UnitRef,
+        turn: Option<TurnId>,
+        gate: GateId,
+        shape: Shape,
+        text: &str,
+        head: String,
+        state: PostState,
+    ) -> Answer<PostRow> {
         let id = PostId::draw(self.ids);
-        let text = strip_markers(new.text);
-        let body = self.body_of(new.unit, id, &text)?;
-        let shape = match new.shape {
+        let text = strip_markers(text);
+        let body = self.body_of(unit, id, &text)?;
+        let shape = match shape {
             Shape::Review { event, mut comments } => {
                 for comment in &mut comments {
                     comment.body = strip_markers(&comment.body);
@@ -42,18 +60,18 @@ impl Cx<'_> {
             }
             shape @ (Shape::Comment | Shape::Reply { .. }) => shape,
         };
-        let row = PostRow {
+        Ok(PostRow {
             id,
-            unit: new.unit.clone(),
-            turn: Some(new.turn.id),
-            gate: new.gate,
+            unit: unit.clone(),
+            turn,
+            gate,
             mentions: mentions_of(&text, &shape),
             shape,
             text,
             body,
             moved: Vec::new(),
-            head: new.head,
-            state: new.state,
+            head,
+            state,
             maybe_posted: false,
             remote: None,
             cause: String::new(),
@@ -65,9 +83,7 @@ impl Cx<'_> {
             send_if_absent: false,
             created_at: self.now,
             changed_at: self.now,
-        };
-        self.tx.insert_post(&row)?;
-        Ok(row)
+        })
     }
 
     /// The text as it goes out: signature and marker under it (GH-PUB-03, GH-PUB-04).
@@ -144,7 +160,8 @@ impl Cx<'_> {
             self.event(NewEvent { data: json!({ "as": "sent" }), ..self.of_post(&row, EventKind::PostSettled, actor.clone()) })?;
         }
         let by = self.released_by(&row)?;
-        self.event(NewEvent { data: data.clone(), ..self.of_post(&row, EventKind::PostSent, by) })?;
+        self.event(NewEvent { data: data.clone(), ..self.of_post(&row, EventKind::PostSent, by.clone()) })?;
+        self.draft_is_sent(&row, &by)?;
         if let Some(id) = row.turn {
             let turn = self.a_turn(id)?;
             self.event(NewEvent {
@@ -340,6 +357,9 @@ impl Cx<'_> {
 
     /// The person drops a failed or waiting post (O4); a stopped turn of it is recorded with nothing published.
     pub(super) fn discard_post(&mut self, id: PostId, reason: Option<&str>) -> Answer<()> {
+        if self.is_draft(id)? {
+            return self.discard_draft(id, reason);
+        }
         let post = self.a_post(id)?;
         if !matches!(post.state, PostState::Failed | PostState::Queued) {
             let words = format!(

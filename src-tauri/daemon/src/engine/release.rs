@@ -77,6 +77,11 @@ impl Cx<'_> {
             self.leave_plan(&item, &format!("the profile has no intent `{}`", item.intent))?;
             return Ok(Reply::NotNow);
         };
+        let agent = self.rules.agent_for(intent.agent.as_deref());
+        if !self.may_start(&item, &agent, &seen.detail.summary.repo)? {
+            return Ok(Reply::NotNow);
+        }
+        self.mark_started(&item)?;
         let folder = intent
             .workspace
             .as_ref()
@@ -90,7 +95,7 @@ impl Cx<'_> {
             base_branch: seen.detail.base.clone(),
             base: seen.detail.base_oid.clone(),
             folder,
-            agent: self.rules.agent_for(intent.agent.as_deref()),
+            agent,
         })))
     }
 
@@ -110,6 +115,10 @@ impl Cx<'_> {
                 return Ok(false);
             }
             return Ok(true);
+        }
+        if self.is_paused(&item.unit)? {
+            self.leave_plan(item, super::holds::PAUSED)?;
+            return Ok(false);
         }
         let rules = self.rules;
         let Some(workflow) = rules.profile.workflows.get(&item.workflow) else {
@@ -132,7 +141,15 @@ impl Cx<'_> {
                 self.plan_unit(&item.unit)?;
                 Ok(false)
             }
-            Some(_) => Ok(true),
+            // What the person ran is theirs; what would start by itself is held by the cap (WIN-27).
+            Some(_) if by_person => Ok(true),
+            Some(_) => match self.cap_on(&item.unit, workflow)? {
+                Some(reached) => {
+                    self.hold_by_cap(item, workflow, seen, &reached)?;
+                    Ok(false)
+                }
+                None => Ok(true),
+            },
         }
     }
 
@@ -141,6 +158,13 @@ impl Cx<'_> {
         let Some(item) = self.tx.item(id)?.filter(|i| i.state == ItemState::Released) else { return Ok(()) };
         let prepared = match prepared {
             Ok(prepared) => prepared,
+            // What the cap had held acts in the person's name: it is tried again on their word alone (CONS-12).
+            Err(why) if item.cap.is_some() => {
+                let gate = self.gate(item.gate)?;
+                self.consequence_failed(&gate, &why)?;
+                let told = format!("{why}; `wloop gates retry {}` tries again", &gate.gate.id.to_string()[..6]);
+                return Ok(self.tx.set_item(item.id, item.state, item.state, Some(&told), None, self.now)?);
+            }
             Err(why) => return self.defer_item(&item, &why, REST),
         };
         let Some(seen) = self.seen(&item.unit)? else { return Ok(()) };
@@ -154,6 +178,9 @@ impl Cx<'_> {
         let Some(intent) = self.rules.profile.intents.get(&item.intent) else { return Ok(()) };
         let gate = self.gate(item.gate)?;
         let agent = self.rules.agent_for(intent.agent.as_deref());
+        if !self.may_start(&item, &agent, &seen.detail.summary.repo)? {
+            return Ok(());
+        }
         let session = SessionRow {
             id: SessionId::draw(self.ids),
             agent: agent.clone(),
@@ -272,6 +299,14 @@ impl Cx<'_> {
         }
         if let Some(pending) = self.tx.pending_item(unit, &name)? {
             let gate = self.gate(pending.gate)?;
+            // What the cap holds is run by hand all the same, and a text goes with it (WIN-29, ROUND-31).
+            if pending.state == ItemState::Capped {
+                if let Some(text) = guidance {
+                    self.tx.keep_guidance(unit, text, false, self.now)?;
+                }
+                self.resolve(&gate, "run_now", None, &Actor::PERSON)?;
+                return Ok(Reply::Round { gate: gate.gate.id });
+            }
             if gate.gate.closed.is_none() {
                 let (intent, text) = match guidance {
                     Some(text) => ("guide", Some(text)),
@@ -307,6 +342,7 @@ impl Cx<'_> {
             head: seen.detail.summary.head.clone(),
             reason: "you asked for it".to_owned(),
             by_hand: true,
+            cap: None,
             try_after: self.now,
             planned_at: self.now,
             changed_at: self.now,
@@ -324,7 +360,7 @@ impl Cx<'_> {
 }
 
 /// Why not even the person's wish starts a round (ROUND-31).
-fn by_hand_refusal(detail: &Detail, seen: &Seen) -> Option<String> {
+pub(super) fn by_hand_refusal(detail: &Detail, seen: &Seen) -> Option<String> {
     match detail.summary.state {
         PullState::Closed => return Some("the pull request is closed".to_owned()),
         PullState::Merged => return Some("the pull request is merged".to_owned()),

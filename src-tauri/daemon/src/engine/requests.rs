@@ -10,6 +10,7 @@ use wloop_core::post::PostState;
 use wloop_store::PostFilter;
 use wloop_store::rows::{GateRow, NewEvent};
 
+use super::drafts::By;
 use super::{Cx, Reply, event};
 use crate::input::{Caller, Request, UnitName};
 use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
@@ -33,6 +34,9 @@ impl Cx<'_> {
             }
             return self.tool(session, call, &arguments).map(Ok);
         }
+        if let Request::Explain(unit) = &request {
+            return self.why_no_round(unit).map(|because| Ok(Reply::Because(because)));
+        }
         may_write(caller)?;
         let reply = match request {
             Request::Resolve { gate, intent, text, draft_text } => {
@@ -47,13 +51,21 @@ impl Cx<'_> {
                     return Ok(Ok(Reply::ReadFirst(UnitName::Ref(unit))));
                 }
                 self.name_unit(&unit)?;
+                self.see_consequences(&unit)?;
                 self.round_by_hand(&unit, &intent, stage.as_deref(), guidance.as_deref())
             }
+            Request::Hold { unit, kind, until } => self.hold(unit.as_ref(), kind, until),
+            Request::Unhold { unit, kind } => self.unhold(unit.as_ref(), kind),
+            Request::SeeConsequence(gate) => self.look_after(gate),
             Request::CancelTurn(turn) => self.cancel_turn(turn),
+            Request::ProposeDraft(new) => self.propose_draft(&new, By::Person).map(Reply::Draft),
+            Request::EditDraft { draft, text, gate } => self.edit_draft(draft, &text, gate).map(|_| Reply::Draft(draft)),
+            Request::DiscardDraft { draft, reason } => self.discard_draft(draft, reason.as_deref()).map(|()| Reply::Draft(draft)),
+            Request::RetryDraft(draft) => self.retry_draft(draft).map(|()| Reply::Draft(draft)),
             Request::PostSent(post) => self.post_was_sent(post).map(|()| Reply::Post(post)),
             Request::PostRetry(post) => self.retry_post(post).map(|()| Reply::Post(post)),
             Request::PostDiscard { post, reason } => self.discard_post(post, reason.as_deref()).map(|()| Reply::Post(post)),
-            Request::Tool { .. } => Ok(Reply::NotNow),
+            Request::Tool { .. } | Request::Explain(_) => Ok(Reply::NotNow),
         };
         reply.map(Ok)
     }
@@ -61,9 +73,14 @@ impl Cx<'_> {
     fn resolve_gate(&mut self, id: GateId, intent: &str, text: Option<&str>, draft_text: Option<&str>) -> Outcome {
         check_guidance(text)?;
         let row = self.gate(id)?;
-        if draft_text.is_some() && (row.gate.kind != GateKind::Post || intent != "publish") {
+        let goes_out = match row.gate.kind {
+            GateKind::Post => intent == "publish",
+            GateKind::Draft => row.gate.intent(intent).is_some_and(|known| known.status == GateStatus::Approved),
+            GateKind::Plan | GateKind::Question | GateKind::Proposal | GateKind::Trust | GateKind::Step => false,
+        };
+        if draft_text.is_some() && !goes_out {
             let words = format!(
-                "`draft_text` goes with `publish` of a post gate, not with `{intent}` of a {} gate",
+                "`draft_text` goes with `publish` of a post gate or the approval of a draft gate, not with `{intent}` of a {} gate",
                 row.gate.kind.as_str()
             );
             return Err(Refusal::new(RefusalKind::Invalid, words).about(id).field("draft_text").into());
@@ -72,11 +89,17 @@ impl Cx<'_> {
             let refused = self.resolve(&row, intent, text, &Actor::PERSON).map(|_| Reply::Gate(id));
             return self.keep_late_guidance(&row, intent, text, refused);
         }
-        if let Some(text) = draft_text {
-            self.reword(&row, text)?;
-        }
+        let row = match draft_text {
+            Some(text) if row.gate.kind == GateKind::Draft => self.reword_draft(&row, text)?,
+            Some(text) => {
+                self.reword(&row, text)?;
+                row
+            }
+            None => row,
+        };
         self.resolve(&row, intent, text, &Actor::PERSON)?;
-        Ok(Ok(Reply::Gate(id)))
+        // Another text has a gate of its own.
+        Ok(Ok(Reply::Gate(row.gate.id)))
     }
 
     /// A Guide text for a gate that is closed is kept on its unit, offered and never handed over unasked (F10).
@@ -89,7 +112,7 @@ impl Cx<'_> {
             &row.gate.unit,
             text.filter(|t| !t.trim().is_empty()),
         ) else {
-            return Err(self.already(row));
+            return Err(self.asked_anew(row)?);
         };
         let guides = row.gate.kind == GateKind::Plan && row.gate.intent(intent).is_some_and(|i| i.text.is_some());
         // The same words again, after an answer that was lost, are kept once.
@@ -105,12 +128,6 @@ impl Cx<'_> {
             refusal.detail.push_str("; your text is kept as a note on the pull request and was given to nobody");
         }
         Ok(Err(refusal.into()))
-    }
-
-    fn already(&self, row: &GateRow) -> EngineError {
-        let words =
-            format!("gate `{}` is already resolved: {}", &row.gate.id.to_string()[..6], super::gates::how_it_ended(&row.gate));
-        Refusal::new(RefusalKind::Conflict, words).about(row.gate.id).into()
     }
 
     fn retry_gate(&mut self, id: GateId) -> Answer<Reply> {
@@ -133,11 +150,32 @@ impl Cx<'_> {
         }
     }
 
-    /// Runs every waiting round of a unit, in plan order; with guidance and nothing waiting, the text is kept (WIN-18, WIN-32).
+    /// The person has looked after what failed or cannot be told, and does not want to be told of it again (CONS-11).
+    fn look_after(&mut self, id: GateId) -> Answer<Reply> {
+        let row = self.gate(id)?;
+        if self.see_consequence(&row)? {
+            return Ok(Reply::Gate(id));
+        }
+        let short = &id.to_string()[..6];
+        let words = match row.consequence {
+            Some((wloop_core::consequence::Consequence::Failed | wloop_core::consequence::Consequence::Unknown, _)) => {
+                format!("you looked after gate `{short}` already")
+            }
+            Some((state, _)) => format!("what gate `{short}` released is {state}; there is nothing to look after"),
+            None => format!("gate `{short}` released nothing"),
+        };
+        Err(Refusal::new(RefusalKind::Conflict, words).about(id).into())
+    }
+
+    /// Runs every waiting round of a unit, in plan order, or what the cap holds where none waits (WIN-31); with guidance and nothing waiting, the text is kept (WIN-18, WIN-32).
     fn apply_plan(&mut self, unit: &UnitRef, guidance: Option<&str>) -> Answer<Reply> {
         check_guidance(guidance)?;
         let label = self.label(unit)?;
-        let gates = self.open_plan_gates(unit)?;
+        let mut gates = self.open_plan_gates(unit)?;
+        // Guidance starts nothing that the cap holds: it is kept for the next round (WIN-32).
+        if gates.is_empty() && guidance.is_none() {
+            gates = self.capped_gates(unit)?;
+        }
         if gates.is_empty() {
             return match guidance {
                 Some(text) => {
@@ -153,6 +191,7 @@ impl Cx<'_> {
                 None => Err(self.nothing_waits(unit, &label)?),
             };
         }
+        self.see_consequences(unit)?;
         let mut resolved = Vec::new();
         for (n, gate) in gates.iter().enumerate() {
             // One text guides one round: the first.
@@ -167,11 +206,13 @@ impl Cx<'_> {
 
     fn dismiss_plan(&mut self, unit: &UnitRef) -> Answer<Reply> {
         let label = self.label(unit)?;
-        let gates = self.open_plan_gates(unit)?;
+        let mut gates = self.open_plan_gates(unit)?;
+        gates.extend(self.capped_gates(unit)?);
         let mut resolved = Vec::new();
         // A released round that has not become a turn, because something it needs is missing, can be taken back.
         for item in self.tx.pending_items_of(unit)? {
-            if item.state == ItemState::Released {
+            if matches!(item.state, ItemState::Released | ItemState::Blocked) {
+                self.see_consequences(unit)?;
                 self.leave_plan(&item, "you took it back")?;
                 self.tx.put_handled(&item.unit, &item.workflow, &item.key, "skipped", self.now)?;
                 resolved.push(item.gate);
@@ -195,6 +236,11 @@ impl Cx<'_> {
             }
         }
         Ok(gates)
+    }
+
+    fn capped_gates(&self, unit: &UnitRef) -> Answer<Vec<GateRow>> {
+        let items = self.tx.pending_items_of(unit)?;
+        items.iter().filter(|item| item.state == ItemState::Capped).map(|item| self.gate(item.gate)).collect()
     }
 
     /// Why there is no round to decide on, with what there is instead.
@@ -226,7 +272,7 @@ impl Cx<'_> {
         Ok(refusal.into())
     }
 
-    fn label(&self, unit: &UnitRef) -> Answer<String> {
+    pub(super) fn label(&self, unit: &UnitRef) -> Answer<String> {
         match self.tx.unit(unit)? {
             Some(row) => Ok(row.label),
             None => {

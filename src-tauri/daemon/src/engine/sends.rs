@@ -52,7 +52,8 @@ impl Cx<'_> {
                 return Ok(Reply::NotNow);
             }
         };
-        if seen.head != post.head {
+        // A draft is a comment on the conversation, whatever the head is.
+        if seen.head != post.head && !self.is_draft(id)? {
             return self.head_moved(&post, seen.head);
         }
         let (Some(viewer), Some(pull)) = (self.viewer()?, self.tx.pull(&post.unit)?) else {
@@ -302,7 +303,7 @@ impl Cx<'_> {
     }
 
     /// A post did not go, or it cannot be told (O6, O9).
-    fn post_failed(&mut self, post: &PostRow, step: PostEvent, why: &str) -> Answer<()> {
+    pub(super) fn post_failed(&mut self, post: &PostRow, step: PostEvent, why: &str) -> Answer<()> {
         let row = self.step_post(post, step, |row| {
             row.cause = why.to_owned();
             row.next_at = None;
@@ -310,6 +311,7 @@ impl Cx<'_> {
         })?;
         let kind = if row.maybe_posted { EventKind::PostDoubtful } else { EventKind::PostFailed };
         self.event(NewEvent { data: json!({ "cause": why }), ..self.of_post(&row, kind, Actor::Daemon) })?;
+        self.draft_failed(&row)?;
         if let Some(turn) = row.turn {
             let turn = self.a_turn(turn)?;
             self.close_asked_turn(&turn)?;

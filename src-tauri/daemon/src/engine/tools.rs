@@ -28,6 +28,9 @@ impl Cx<'_> {
         if self.tx.session(session)?.is_none() {
             return Err(denied("not_in_turn", "this session is not known; start it through wloop"));
         }
+        if let ToolCall::DraftWithdraw { draft, reason } = &call {
+            return self.draft_withdraw(session, draft, reason);
+        }
         let Some(turn) = self.tx.open_turn_of_session(session)? else {
             return match self.repeated_record(session, &call)? {
                 Some(reply) => Ok(reply),
@@ -46,6 +49,8 @@ impl Cx<'_> {
         match call {
             ToolCall::TaskRead { include } => self.task_read(&turn, &include),
             ToolCall::GithubPost { wish, text, head, key } => self.github_post(&turn, wish, &text, head, key, arguments),
+            ToolCall::GithubDraft { wish, key } => self.github_draft(&turn, wish, key, arguments),
+            ToolCall::DraftWithdraw { draft, reason } => self.draft_withdraw(session, &draft, &reason),
             ToolCall::Record { verdict, summary, object } => self.record(&turn, &verdict, &summary, object),
         }
     }
@@ -112,6 +117,7 @@ impl Cx<'_> {
                     let posts = self.tx.posts(&PostFilter { turn: Some(turn.id), ..PostFilter::default() })?;
                     let posts: Vec<Value> = posts.iter().map(post_answer).collect();
                     answer.insert("posts".into(), Value::Array(posts));
+                    answer.insert("drafts".into(), Value::Array(self.drafts_of_turn(turn.id)?));
                 }
             }
         }
@@ -372,11 +378,11 @@ fn post_answer(post: &PostRow) -> Value {
     answer
 }
 
-fn denied(code: &'static str, words: impl Into<String>) -> crate::refusal::EngineError {
+pub(super) fn denied(code: &'static str, words: impl Into<String>) -> crate::refusal::EngineError {
     Refusal::new(RefusalKind::Conflict, words).code(code).into()
 }
 
-fn hash_of(arguments: &Value) -> String {
+pub(super) fn hash_of(arguments: &Value) -> String {
     // A key of the agent's own is no part of what the call says.
     let mut plain = arguments.clone();
     if let Some(map) = plain.as_object_mut() {

@@ -167,6 +167,7 @@ impl Cx<'_> {
         let turn = self.a_turn(id)?;
         if turn.state == TurnState::Sent {
             self.step_turn(&turn, TurnEvent::TakeUp, EventKind::TurnStarted, "")?;
+            self.agent_started(&turn.agent)?;
         }
         Ok(())
     }
@@ -193,12 +194,21 @@ impl Cx<'_> {
             }
             TurnState::Failed | TurnState::Dismissed | TurnState::Unrecorded => return Ok(()),
         }
+        // One that has posted did start, whatever it says at its end.
+        let started = || self.tx.posts(&PostFilter { turn: Some(id), limit: Some(1), ..PostFilter::default() });
+        if let TurnEnd::Blocked { kind, words, .. } = &end
+            && started()?.is_empty()
+        {
+            return self.turn_blocked(&turn, *kind, words);
+        }
         let (step, kind, cause) = match &end {
             TurnEnd::Well if turn.state == TurnState::Starting => {
                 (TurnEvent::Fail, EventKind::TurnFailed, "the agent ended before it took the prompt".to_owned())
             }
             TurnEnd::Well => (TurnEvent::EndSilently, EventKind::TurnUnrecorded, "the agent ended without a record".to_owned()),
-            TurnEnd::NotStarted(why) | TurnEnd::Badly(why) => (TurnEvent::Fail, EventKind::TurnFailed, why.clone()),
+            TurnEnd::NotStarted(why) | TurnEnd::Badly(why) | TurnEnd::Blocked { words: why, .. } => {
+                (TurnEvent::Fail, EventKind::TurnFailed, why.clone())
+            }
             TurnEnd::Cancelled(by) => (TurnEvent::Dismiss, EventKind::TurnDismissed, by.clone()),
         };
         if self.step_turn(&turn, step, kind, &cause)? {

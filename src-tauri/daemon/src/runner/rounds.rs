@@ -49,6 +49,10 @@ pub(super) async fn release(outside: &Outside, item: ItemId) {
     };
     let prepared = ready(outside, &unit, &order).await;
     crash_point!("K16");
+    crash_point!("K19");
+    if prepared.is_err() {
+        crash_point!("K20");
+    }
     // A daemon that goes down starts no turn: the round stays released, and the next daemon makes it ready again.
     if outside.draining.is_cancelled() {
         return;
@@ -69,10 +73,7 @@ async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &Releas
             order.agent, order.agent
         ));
     }
-    let root = match &outside.rules.config.workspaces.root {
-        Some(root) => PathBuf::from(expand(root, &outside.environment)),
-        None => outside.home.data.join("workspaces"),
-    };
+    let root = outside.rules.workspaces_root.clone();
     let linked = read(outside, |reads| reads.turns(&TurnFilter { unit: Some(unit.clone()), ..TurnFilter::default() }));
     let linked = linked.into_iter().flatten().find_map(|turn| turn.workspace).map(PathBuf::from).filter(|path| path.is_dir());
     let spec = WorktreeSpec {
@@ -101,7 +102,7 @@ async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &Releas
 }
 
 /// A leading `~/` stands for the person's home folder.
-fn expand(path: &str, environment: &BTreeMap<String, String>) -> String {
+pub(crate) fn expand(path: &str, environment: &BTreeMap<String, String>) -> String {
     match (path.strip_prefix("~/"), environment.get("HOME")) {
         (Some(rest), Some(home)) => format!("{home}/{rest}"),
         _ => path.to_owned(),

@@ -24,9 +24,16 @@ pub(crate) fn description() -> Value {
         PlanItem,
         PlanRequest,
         PlanAnswer,
+        UnitDetail,
+        PauseRequest,
+        Holds,
         Turn,
         TurnRequest,
         TurnDetail,
+        Draft,
+        DraftGroup,
+        DraftRequest,
+        DraftEdit,
         Post,
         Discard,
         Event,
@@ -43,6 +50,7 @@ pub(crate) fn description() -> Value {
         let callers = match operation.callers {
             Callers::Anyone => "anyone, an unattended session too",
             Callers::Person => "the person",
+            Callers::SessionToo => "the person, and a session as itself",
             Callers::ThatSession => "the session that the path names",
         };
         let parameters: Vec<Value> = operation

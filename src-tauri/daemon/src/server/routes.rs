@@ -21,13 +21,13 @@ use wloop_providers::DetailRef;
 use wloop_store::{GateFilter, IdTable, PostFilter, TurnFilter};
 
 use super::answer::{Failure, caller, guard, nowhere};
-use super::{Peer, Shared, live, openapi};
+use super::{Peer, Shared, drafts, live, openapi, stops};
 use crate::engine::Reply;
 use crate::input::{Caller, Input, Observation, Request, UnitName};
 use crate::refusal::{EngineError, Refusal, RefusalKind};
 use crate::{health, tool, view};
 
-type Answer<T> = Result<Json<T>, Failure>;
+pub(super) type Answer<T> = Result<Json<T>, Failure>;
 
 /// The shortest prefix of an id that is taken.
 const PREFIX: usize = 4;
@@ -46,11 +46,27 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::GATES.path, get(get_gates))
         .route(op::GATE.path, get(get_gate))
         .route(op::RETRY_GATE.path, post(retry_gate))
+        .route(op::SAW_GATE.path, post(stops::saw_gate))
         .route(op::RESOLVE_GATE.path, post(resolve_gate))
         .route(op::PLAN.path, get(get_plan).post(decide_plan))
+        .route(op::UNIT.path, get(stops::get_unit))
+        .route(op::PAUSE_UNIT.path, post(stops::pause_unit))
+        .route(op::RESUME_UNIT.path, post(stops::resume_unit))
+        .route(op::MUTE_UNIT.path, post(stops::mute_unit))
+        .route(op::UNMUTE_UNIT.path, post(stops::unmute_unit))
+        .route(op::PAUSE.path, post(stops::pause))
+        .route(op::RESUME.path, post(stops::resume))
+        .route(op::MUTE.path, post(stops::mute))
+        .route(op::UNMUTE.path, post(stops::unmute))
         .route(op::TURNS.path, get(get_turns).post(start_turn))
         .route(op::TURN.path, get(get_turn))
         .route(op::CANCEL_TURN.path, post(cancel_turn))
+        .route(op::OUTBOX.path, get(drafts::get_outbox))
+        .route(op::DRAFTS.path, get(drafts::get_drafts).post(drafts::propose_draft))
+        .route(op::DRAFT.path, get(drafts::get_draft))
+        .route(op::EDIT_DRAFT.path, post(drafts::edit_draft))
+        .route(op::DISCARD_DRAFT.path, post(drafts::discard_draft))
+        .route(op::RETRY_DRAFT.path, post(drafts::retry_draft))
         .route(op::POSTS.path, get(get_posts))
         .route(op::ONE_POST.path, get(get_post))
         .route(op::POST_SENT.path, post(post_sent))
@@ -75,22 +91,22 @@ async fn get_status(State(shared): State<Shared>) -> Answer<api::Status> {
 
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Narrow {
+pub(super) struct Narrow {
     status: Option<String>,
     kind: Option<String>,
     unit: Option<String>,
-    task: Option<String>,
-    state: Option<String>,
+    pub(super) task: Option<String>,
+    pub(super) state: Option<String>,
     since: Option<i64>,
     limit: Option<usize>,
 }
 
 impl Narrow {
-    fn unit(&self, shared: &Shared) -> Result<Option<UnitRef>, Failure> {
+    pub(super) fn unit(&self, shared: &Shared) -> Result<Option<UnitRef>, Failure> {
         self.unit.as_deref().map(|text| known_unit(shared, text)).transpose()
     }
 
-    fn word<T>(text: Option<&String>, field: &str, known: &[(T, &'static str)]) -> Result<Option<T>, Failure>
+    pub(super) fn word<T>(text: Option<&String>, field: &str, known: &[(T, &'static str)]) -> Result<Option<T>, Failure>
     where
         T: Copy,
     {
@@ -104,19 +120,19 @@ impl Narrow {
         }
     }
 
-    fn limit(&self) -> usize {
+    pub(super) fn limit(&self) -> usize {
         self.limit.unwrap_or(ROWS).min(ROWS)
     }
 }
 
-fn narrow(query: Result<Query<Narrow>, axum::extract::rejection::QueryRejection>) -> Result<Narrow, Failure> {
+pub(super) fn narrow(query: Result<Query<Narrow>, axum::extract::rejection::QueryRejection>) -> Result<Narrow, Failure> {
     match query {
         Ok(Query(narrow)) => Ok(narrow),
         Err(fault) => Err(Failure::new(RefusalKind::Invalid, format!("the query is not right: {}", fault.body_text()))),
     }
 }
 
-type Queried = Result<Query<Narrow>, axum::extract::rejection::QueryRejection>;
+pub(super) type Queried = Result<Query<Narrow>, axum::extract::rejection::QueryRejection>;
 
 async fn get_gates(State(shared): State<Shared>, query: Queried) -> Answer<Vec<api::Gate>> {
     let narrow = narrow(query)?;
@@ -140,13 +156,13 @@ async fn get_gate(State(shared): State<Shared>, Path(text): Path<String>) -> Ans
     the_gate(&shared, gate)
 }
 
-fn the_gate(shared: &Shared, gate: GateId) -> Answer<api::Gate> {
+pub(super) fn the_gate(shared: &Shared, gate: GateId) -> Answer<api::Gate> {
     let found = shared.outside.hub.read(|reads| reads.gate(gate)?.map(|row| view::gate(reads, &row)).transpose())?;
     found.map(Json).ok_or_else(|| missing("gate", &gate.to_string()))
 }
 
 /// Hands a request of this caller in.
-async fn ask(shared: &Shared, caller: Caller, request: Request) -> Result<Reply, Failure> {
+pub(super) async fn ask(shared: &Shared, caller: Caller, request: Request) -> Result<Reply, Failure> {
     let reply = shared.outside.hub.ask(Input::Request { caller, request }).await;
     reply.map_err(|error| Failure::of(shared, error))
 }
@@ -174,7 +190,9 @@ async fn resolve_gate(
     let resolve: api::Resolve = parse(&body)?;
     let gate = id::<GateId>(&shared, IdTable::Gate, "gate", &text)?;
     let request = Request::Resolve { gate, intent, text: resolve.text, draft_text: resolve.draft_text };
-    ask(&shared, caller, request).await?;
+    // Another text of a draft has a gate of its own, and that is the one that was resolved (DRAFT-27).
+    let reply = ask(&shared, caller, request).await?;
+    let gate = if let Reply::Gate(resolved) = reply { resolved } else { gate };
     the_gate(&shared, gate)
 }
 
@@ -272,10 +290,7 @@ async fn start_turn(
     }
     try_again(&shared).await?;
     know_viewer(&shared).await?;
-    let unit = match find_unit(&shared, &wanted.unit)? {
-        Found::Known(unit) => unit,
-        Found::Unknown(which) => read_unit(&shared, which, &wanted.unit).await?,
-    };
+    let unit = read_named(&shared, &wanted.unit).await?;
     let request = |unit| Request::StartTurn {
         unit,
         intent: wanted.intent.clone(),
@@ -296,8 +311,20 @@ async fn start_turn(
     Ok(Json(api::PlanAnswer { gates: vec![the_gate(&shared, gate)?.0], guidance_kept: false }))
 }
 
+/// A unit that the person names: one that is not known is read and handed in first.
+pub(super) async fn read_named(shared: &Shared, text: &str) -> Result<UnitRef, Failure> {
+    match find_unit(shared, text)? {
+        Found::Known(unit) => Ok(unit),
+        Found::Unknown(which) => {
+            try_again(shared).await?;
+            know_viewer(shared).await?;
+            read_unit(shared, which, text).await
+        }
+    }
+}
+
 /// A person who asks for something outside also asks for another try of a token that was refused (GH-SYNC-43).
-async fn try_again(shared: &Shared) -> Result<(), Failure> {
+pub(super) async fn try_again(shared: &Shared) -> Result<(), Failure> {
     let signed_out = shared.outside.hub.read(|reads| reads.provider("github"))?.is_some_and(|row| row.signed_out);
     if let (true, Some(provider)) = (signed_out, &shared.outside.provider) {
         provider.try_again();
@@ -475,7 +502,7 @@ async fn call_tool(
 }
 
 /// A body as JSON; an empty one is an empty object.
-fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
+pub(super) fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     // A list would be taken for an object's fields in their order.
     if !body.trim_ascii_start().starts_with(b"{") {
@@ -489,12 +516,13 @@ fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Failure> {
     })
 }
 
-fn missing(what: &str, text: &str) -> Failure {
-    Failure::new(RefusalKind::NotFound, format!("there is no {what} `{text}`; `wloop {what}s` lists them"))
+pub(super) fn missing(what: &str, text: &str) -> Failure {
+    let list = if what == "draft" { "outbox".to_owned() } else { format!("{what}s") };
+    Failure::new(RefusalKind::NotFound, format!("there is no {what} `{text}`; `wloop {list}` lists them"))
 }
 
 /// An id, or a prefix of at least four digits that only one object has.
-fn id<T: std::str::FromStr>(shared: &Shared, table: IdTable, what: &str, text: &str) -> Result<T, Failure> {
+pub(super) fn id<T: std::str::FromStr>(shared: &Shared, table: IdTable, what: &str, text: &str) -> Result<T, Failure> {
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
@@ -548,7 +576,7 @@ fn find_unit(shared: &Shared, text: &str) -> Result<Found, Failure> {
 }
 
 /// A unit that the daemon knows; any other is refused with nothing changed (CLI-18).
-fn known_unit(shared: &Shared, text: &str) -> Result<UnitRef, Failure> {
+pub(super) fn known_unit(shared: &Shared, text: &str) -> Result<UnitRef, Failure> {
     match find_unit(shared, text)? {
         Found::Known(unit) => Ok(unit),
         Found::Unknown(_) => Err(unknown_unit(text)),

@@ -15,7 +15,11 @@ pub struct StatusCounts {
     pub pending_rounds: u64,
     /// Open gates.
     pub open_gates: u64,
-    /// Failed posts.
+    /// Drafts that wait for the person.
+    pub drafts_held: u64,
+    /// Drafts that failed.
+    pub drafts_failed: u64,
+    /// Failed posts of rounds.
     pub posts_failed: u64,
     /// Turns that a process works on.
     pub running_turns: u64,
@@ -68,7 +72,12 @@ impl Reads<'_> {
                   WHERE state IN ('waiting', 'counting_down', 'released', 'capped', 'blocked')) AS pending_rounds,
                  (SELECT count(*) FROM gate WHERE status = 'open') AS open_gates,
                  (SELECT count(*) FROM post
-                  WHERE state = 'failed' AND state IN ('queued', 'sending', 'failed', 'held')) AS posts_failed,
+                  WHERE state = 'failed' AND state IN ('queued', 'sending', 'failed', 'held')
+                      AND NOT EXISTS (SELECT 1 FROM draft WHERE draft.id = post.id)) AS posts_failed,
+                 (SELECT count(*) FROM post JOIN draft ON draft.id = post.id
+                  WHERE state = 'held' AND state IN ('queued', 'sending', 'failed', 'held')) AS drafts_held,
+                 (SELECT count(*) FROM post JOIN draft ON draft.id = post.id
+                  WHERE state = 'failed' AND state IN ('queued', 'sending', 'failed', 'held')) AS drafts_failed,
                  (SELECT count(*) FROM turn
                   WHERE state IN ('starting', 'sent', 'started', 'asked') AND state <> 'asked') AS running_turns",
             [],
@@ -76,6 +85,8 @@ impl Reads<'_> {
                 Ok(StatusCounts {
                     pending_rounds: row.count("pending_rounds")?,
                     open_gates: row.count("open_gates")?,
+                    drafts_held: row.count("drafts_held")?,
+                    drafts_failed: row.count("drafts_failed")?,
                     posts_failed: row.count("posts_failed")?,
                     running_turns: row.count("running_turns")?,
                 })

@@ -85,7 +85,7 @@ pub(super) fn gate(row: &Cols<'_, '_>) -> Result<GateRow, StoreError> {
     })
 }
 
-fn task(row: &Cols<'_, '_>) -> Result<TaskRow, StoreError> {
+pub(super) fn task(row: &Cols<'_, '_>) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
         id: row.parsed("id")?,
         origin: row.text("origin")?,

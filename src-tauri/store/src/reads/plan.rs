@@ -1,12 +1,13 @@
 //! Planned rounds, what is handled, and guidance that waits.
 
+use wloop_core::cap::Cap;
 use wloop_core::id::{GateId, ItemId, UnitRef};
 use wloop_core::plan::ItemState;
 
 use super::Reads;
 use crate::convert::{Cols, text};
 use crate::error::StoreError;
-use crate::rows::{GuidanceRow, ItemRow};
+use crate::rows::{CapRow, GuidanceRow, ItemRow};
 
 /// The pending states, as the index of the schema names them.
 macro_rules! pending {
@@ -16,7 +17,9 @@ macro_rules! pending {
 }
 
 fn item(row: &Cols<'_, '_>) -> Result<ItemRow, StoreError> {
+    let cap = row.opt_word("cap", Cap::from_word)?.zip(row.opt_parsed("cap_day")?);
     Ok(ItemRow {
+        cap: cap.map(|(cap, day)| CapRow { cap, day }),
         id: row.parsed("id")?,
         unit: row.parsed("unit")?,
         workflow: row.text("workflow")?,

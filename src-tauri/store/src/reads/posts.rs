@@ -53,7 +53,7 @@ fn remote(row: &Cols<'_, '_>) -> Result<Option<RemotePost>, StoreError> {
     Ok(Some(RemotePost { node_id, database_id: row.count("remote_database_id")?, url: row.opt_text("url")?.unwrap_or_default() }))
 }
 
-fn post(row: &Cols<'_, '_>) -> Result<PostRow, StoreError> {
+pub(super) fn post(row: &Cols<'_, '_>) -> Result<PostRow, StoreError> {
     Ok(PostRow {
         id: row.parsed("id")?,
         unit: row.parsed("unit")?,

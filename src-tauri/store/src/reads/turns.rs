@@ -1,11 +1,10 @@
 //! Sessions, turns, their tool calls and their effects.
 
-use jiff::Timestamp;
 use wloop_core::id::{SessionId, TurnId, UnitRef};
 use wloop_core::turn::TurnState;
 
 use super::{Conditions, Reads};
-use crate::convert::{Cols, ms, opt_str, text};
+use crate::convert::{Cols, opt_str, text};
 use crate::error::StoreError;
 use crate::rows::{ProcessRow, SessionRow, ToolCallRow, TurnRow};
 
@@ -145,14 +144,9 @@ impl Reads<'_> {
         self.number(
             "turn",
             "SELECT count(*) AS n FROM turn
-             WHERE unit = ?1 AND head = ?2 AND started_by = 'loop' AND NOT (state = 'failed' AND sent_at IS NULL)",
+             WHERE unit = ?1 AND head = ?2 AND started_by = 'loop' AND NOT (state = 'failed' AND sent_at IS NULL) AND blocked = 0",
             (text(unit), head),
         )
-    }
-
-    /// How many rounds of the loop got their prompt at `since` or later; one of the person's own does not count (WIN-27).
-    pub fn rounds_given_since(&self, since: Timestamp) -> Result<u64, StoreError> {
-        self.number("turn", "SELECT count(*) AS n FROM turn WHERE started_by = 'loop' AND sent_at >= ?1", [ms(since)])
     }
 
     /// A recorded call of a tool (MCP-06).

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::fixtures::*;
+use super::opening::NEXT;
 use crate::migrate::{MIGRATIONS, Migration};
 use crate::{Store, StoreError};
 
@@ -151,18 +152,19 @@ fn a_full_disk_says_so_and_loses_nothing() {
     drop(store);
 
     // No room for the backup: no step is taken, and nothing half made stays.
-    let later = [MIGRATIONS, &[Migration { version: 2, name: "extra", sql: "CREATE TABLE extra (n INTEGER) STRICT;" }]].concat();
+    let later =
+        [MIGRATIONS, &[Migration { version: NEXT, name: "extra", sql: "CREATE TABLE extra (n INTEGER) STRICT;" }]].concat();
     fill(&filler);
     let refused = Store::open_with(&path, at(1), &later, &|_| {}).unwrap_err();
     assert!(is_full(&refused), "{refused:?}");
     let made = |name: &str| folder.path().join(name).exists();
-    assert!(!made("wloop.db.before-2") && !made("wloop.db.before-2.part"));
+    assert!(!made(&format!("wloop.db.before-{NEXT}")) && !made(&format!("wloop.db.before-{NEXT}.part")));
     fs::remove_file(&filler).unwrap();
     let store = Store::open(&path, at(2)).unwrap();
     assert_eq!(store.read().watched_count().unwrap(), u64::from(kept) + 1);
     drop(store);
     let store = Store::open_with(&path, at(3), &later, &|_| {}).unwrap();
-    assert!(made("wloop.db.before-2"));
+    assert!(made(&format!("wloop.db.before-{NEXT}")));
     assert_eq!(store.read().watched_count().unwrap(), u64::from(kept) + 1);
     drop(store);
     drop(mounted);

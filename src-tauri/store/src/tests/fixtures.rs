@@ -212,6 +212,7 @@ pub(super) fn item_row(n: u32) -> ItemRow {
         head: "aaaa".into(),
         reason: "requested".into(),
         by_hand: false,
+        cap: None,
         try_after: at(0),
         planned_at: at(i64::from(n)),
         changed_at: at(i64::from(n)),

@@ -12,9 +12,12 @@ use crate::{Store, StoreError};
 
 const HOME: &str = "WLOOP_STORE_TEST_HOME";
 
+/// The number of a step after all that there are.
+pub(super) const NEXT: i64 = MIGRATIONS.len() as i64 + 1;
+
 /// A later step, large enough that it does not fit into memory and reaches the disk before it is committed.
 const EXTRA: Migration = Migration {
-    version: 2,
+    version: NEXT,
     name: "extra",
     sql: "CREATE TABLE extra (n INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
           WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
@@ -118,8 +121,9 @@ fn a_newer_schema_is_refused_and_not_a_byte_is_touched() {
     let check = |folder: &Path| {
         let before = bytes(folder);
         let refused = Store::open(&folder.join("wloop.db"), at(2)).unwrap_err();
-        assert!(matches!(refused, StoreError::Newer { found: 2, known: 1, .. }), "{refused:?}");
-        assert!(refused.to_string().contains("version 2 and this program knows 1"), "{refused}");
+        assert!(matches!(refused, StoreError::Newer { found: NEXT, known, .. } if known == NEXT - 1), "{refused:?}");
+        let told = format!("version {NEXT} and this program knows {}", NEXT - 1);
+        assert!(refused.to_string().contains(&told), "{refused}");
         assert_eq!(bytes(folder), before);
     };
     check(folder.path());
@@ -158,7 +162,7 @@ fn an_altered_step_is_refused() {
     let path = home.path();
     let Home { folder, store } = home;
     drop(store);
-    let altered = [Migration { sql: "SELECT 1;", ..MIGRATIONS[0] }];
+    let altered = [&[Migration { sql: "SELECT 1;", ..MIGRATIONS[0] }], &MIGRATIONS[1..]].concat();
     let before = bytes(folder.path());
     let refused = Store::open_with(&path, at(0), &altered, &|_| {}).unwrap_err();
     assert!(matches!(&refused, StoreError::Altered { version: 1, name, .. } if name == "ledger"), "{refused:?}");
@@ -181,15 +185,15 @@ fn a_backup_is_made_before_a_step_and_opens_with_the_older_program() {
     home.write(|tx| tx.put_unit(&unit_row(1), at(0))).unwrap();
     let Home { folder, store } = home;
     drop(store);
-    let backup = folder.path().join("wloop.db.before-2");
+    let backup = folder.path().join(format!("wloop.db.before-{NEXT}"));
     assert!(!folder.path().join("wloop.db.before-1").exists(), "an empty ledger needs none");
     let steps = std::cell::RefCell::new(Vec::new());
     let store = Store::open_with(&path, at(1), &later(), &|step| steps.borrow_mut().push(step)).unwrap();
-    assert_eq!(*steps.borrow(), [Step::BackedUp(2), Step::Uncommitted(2)], "the backup comes first");
+    assert_eq!(*steps.borrow(), [Step::BackedUp(NEXT), Step::Uncommitted(NEXT)], "the backup comes first");
     assert!(store.read().unit(&unit(1)).unwrap().is_some());
     assert_eq!(mode(&backup), 0o600);
     let names: Vec<String> = bytes(folder.path()).into_keys().filter(|name| name.contains("before")).collect();
-    assert_eq!(names, ["wloop.db.before-2"], "nothing half made is left");
+    assert_eq!(names, [format!("wloop.db.before-{NEXT}")], "nothing half made is left");
     let restored = Store::open(&backup, at(2)).unwrap();
     assert_eq!(restored.generation(), 2);
     assert!(restored.read().unit(&unit(1)).unwrap().is_some());
@@ -217,7 +221,7 @@ fn dies_in_the_middle_of_a_step() {
         return;
     };
     let opened = Store::open_with(Path::new(&path), at(1), &later(), &|step| {
-        if step == Step::Uncommitted(2) {
+        if step == Step::Uncommitted(NEXT) {
             std::process::abort();
         }
     });
@@ -261,7 +265,7 @@ fn a_step_that_loses_a_reference_is_not_kept() {
     home.write(|tx| tx.set_last_now(at(3))).unwrap();
     let Home { folder, store } = home;
     drop(store);
-    let careless = [MIGRATIONS, &[Migration { version: 2, name: "careless", sql: "DELETE FROM session;" }]].concat();
+    let careless = [MIGRATIONS, &[Migration { version: NEXT, name: "careless", sql: "DELETE FROM session;" }]].concat();
     let refused = Store::open_with(&path, at(1), &careless, &|_| {}).unwrap_err();
     assert!(matches!(&refused, StoreError::Refused { rule } if rule.contains("`turn`")), "{refused:?}");
     let store = Store::open(&path, at(2)).unwrap();
@@ -346,6 +350,10 @@ fn a_check_finds_a_damaged_page_that_the_opening_does_not_read() {
 fn the_steps_of_the_schema_are_as_they_were_released() {
     // F50
     let known: Vec<(i64, String)> = MIGRATIONS.iter().map(|step| (step.version, step.hash())).collect();
-    let released = [(1, "1b6f29a70e96563411274b1382fd9025f5ac1e89cb57cbeb885129e3c3ce9983".to_owned())];
+    let released = [
+        (1, "1b6f29a70e96563411274b1382fd9025f5ac1e89cb57cbeb885129e3c3ce9983".to_owned()),
+        (2, "9530003298f3c3638983d3b5703c6a5d84985d7a0b197a568345aa843ef3d500".to_owned()),
+        (3, "49cb9522bf5601993d72d8a4e937a94477e7aed28c76bfc170c90a0473fafb89".to_owned()),
+    ];
     assert_eq!(known, released, "a step that was released keeps its bytes: add a new one instead");
 }

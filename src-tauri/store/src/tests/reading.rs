@@ -173,8 +173,8 @@ fn turns_are_found_and_counted() {
     let read = home.store.read();
     assert_eq!(read.rounds_on(&unit(1), "cccc").unwrap(), 2);
     assert_eq!(read.rounds_on(&unit(1), "aaaa").unwrap(), 1);
-    assert_eq!(read.rounds_given_since(at(100)).unwrap(), 2);
-    assert_eq!(read.rounds_given_since(at(101)).unwrap(), 1);
+    assert_eq!(read.rounds_given(at(100), None, None).unwrap(), 2);
+    assert_eq!(read.rounds_given(at(101), None, None).unwrap(), 1);
     assert_eq!(read.next_seq(&unit(1)).unwrap(), 6);
     assert_eq!(read.next_seq(&unit(9)).unwrap(), 1);
     assert_eq!(read.newest_turn(&unit(1)).unwrap().unwrap().seq, 5);
@@ -316,7 +316,14 @@ fn what_is_done_with_is_not_walked_over() {
         ("live groups", |r| r.turns_with_live_group().map(drop)),
         ("running turns", |r| r.running_turns().map(drop)),
         ("rounds on a head", |r| r.rounds_on(&unit(1), "aaaa").map(drop)),
-        ("rounds given", |r| r.rounds_given_since(at(1)).map(drop)),
+        ("rounds given", |r| r.rounds_given(at(1), None, None).map(drop)),
+        ("rounds given on a unit", |r| r.rounds_given(at(1), Some(&unit(1)), Some("review")).map(drop)),
+        ("holds on a unit", |r| r.holds_on(&unit(1)).map(drop)),
+        ("tasks without an open gate", |r| r.tasks_without_open_gate().map(drop)),
+        ("trust", |r| r.trust("a", "acme/api").map(drop)),
+        ("block", |r| r.block_on("a", "acme/api").map(drop)),
+        ("trusts due", |r| r.trusts_due().map(drop)),
+        ("consequences unseen", |r| r.consequences_unseen(Consequence::Failed).map(drop)),
         ("queued posts", |r| r.posts_in(PostState::Queued).map(drop)),
         ("newest posts", |r| r.posts(&PostFilter { limit: Some(5), ..PostFilter::default() }).map(drop)),
         ("posts of a turn", |r| r.posts(&PostFilter { turn: Some(id(1)), ..PostFilter::default() }).map(drop)),

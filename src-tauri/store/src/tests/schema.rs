@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use wloop_core::consequence::Consequence;
+use wloop_core::draft::{Delivery, Proposer};
 use wloop_core::event::{EventClass, EventKind};
 use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::{RemotePost, Shape};
@@ -10,7 +11,7 @@ use wloop_core::post::PostState;
 use wloop_core::turn::TurnState;
 
 use super::fixtures::*;
-use crate::rows::{GateRow, ItemRow, PostRow, ToolCallRow, TurnRow};
+use crate::rows::{DraftRow, GateRow, ItemRow, PostRow, RevisionRow, ToolCallRow, TurnRow};
 use crate::{StoreError, TurnChange};
 
 fn change() -> TurnChange<'static> {
@@ -206,6 +207,65 @@ fn nothing_goes_out_that_no_gate_let_out() {
     home.write(|tx| tx.insert_post(&post_row(80))).unwrap();
     let sending = PostRow { state: PostState::Sending, ..post_row(80) };
     home.refuses("CHECK", |tx| tx.update_post(id(80), PostState::Queued, &sending));
+}
+
+#[test]
+fn a_draft_goes_as_it_was_approved_and_is_edited_under_a_new_gate() {
+    // DRAFT-06, DRAFT-08, DRAFT-23, F01, EFF-01
+    let mut home = Home::with_turns();
+    let held = PostRow { shape: Shape::Comment, turn: None, gate: id(50), state: PostState::Held, ..post_row(80) };
+    let draft = DraftRow {
+        id: id(80),
+        purpose: String::new(),
+        delivery: Delivery::Comment,
+        broadcast: false,
+        task: None,
+        proposer: Proposer::Person,
+        session: None,
+        turn: None,
+        key: None,
+        reason: String::new(),
+        edited_at: None,
+    };
+    let revision = |n: u32, text: &str| RevisionRow {
+        draft: id(80),
+        n,
+        gate: id(49 + n),
+        text: text.into(),
+        mentions: vec![],
+        at: at(n.into()),
+    };
+    home.write(|tx| {
+        for gate in [50, 51] {
+            tx.insert_gate(&gate_row(gate, GateKind::Draft))?;
+        }
+        tx.insert_post(&held)?;
+        tx.insert_draft(&draft)?;
+        tx.insert_revision(&revision(1, &held.text))
+    })
+    .unwrap();
+    assert_eq!(home.store.read().draft(id(80)).unwrap(), Some((draft, held.clone())));
+    home.refuses("under a new gate", |tx| {
+        tx.update_post(id(80), PostState::Held, &PostRow { text: "other".into(), ..held.clone() })
+    });
+    let edited = PostRow { text: "other".into(), gate: id(51), ..held.clone() };
+    home.write(|tx| {
+        tx.update_post(id(80), PostState::Held, &edited)?;
+        tx.insert_revision(&revision(2, "other"))?;
+        tx.close_gate(id(50), &closed(&gate_row(50, GateKind::Draft), GateStatus::Approved, Actor::PERSON))
+    })
+    .unwrap();
+    // The approval of the text before does not let out the text after.
+    let queued = PostRow { state: PostState::Queued, ..edited.clone() };
+    home.refuses("needs its release", |tx| tx.update_post(id(80), PostState::Held, &queued));
+    let forged = PostRow { gate: id(50), ..queued };
+    home.refuses("as it was approved", |tx| tx.update_post(id(80), PostState::Held, &forged));
+    home.refuses_sql("is kept", "DELETE FROM draft_revision");
+    home.refuses_sql("never changes", "UPDATE draft_revision SET text = 'x'");
+    home.write(|tx| tx.declare_draft_effect(id(80), "pr.nudged", at(9))).unwrap();
+    home.refuses("needs its post", |tx| tx.settle_draft_effect(id(80), "pr.nudged", "applied", at(9)));
+    home.write(|tx| tx.settle_draft_effect(id(80), "pr.nudged", "void", at(9))).unwrap();
+    home.refuses_sql("applies once", "UPDATE draft_effect SET state = 'declared'");
 }
 
 #[test]

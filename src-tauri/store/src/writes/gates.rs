@@ -112,7 +112,8 @@ impl Writes<'_> {
         self.set(
             "gate",
             id,
-            "UPDATE gate SET consequence = ?3, consequence_note = ?4, consequence_at = ?5 WHERE id = ?1 AND consequence = ?2",
+            "UPDATE gate SET consequence = ?3, consequence_note = ?4, consequence_at = ?5, seen_at = NULL
+             WHERE id = ?1 AND consequence = ?2",
             params![text(id), from.as_str(), to.as_str(), note, ms(now)],
         )
     }

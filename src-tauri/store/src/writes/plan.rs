@@ -15,8 +15,8 @@ impl Writes<'_> {
     pub fn insert_item(&self, row: &ItemRow) -> Result<(), StoreError> {
         self.run(
             "INSERT INTO plan_item (id, unit, workflow, key, intent, stage, state, gate, head, reason, by_hand, try_after,
-                 planned_at, changed_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                 planned_at, changed_at, cap, cap_day)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             params![
                 text(row.id),
                 text(&row.unit),
@@ -32,6 +32,8 @@ impl Writes<'_> {
                 ms(row.try_after),
                 ms(row.planned_at),
                 ms(row.changed_at),
+                row.cap.map(|held| held.cap.as_str()),
+                row.cap.map(|held| held.day.to_string()),
             ],
         )?;
         Ok(())

@@ -215,8 +215,8 @@ fn intents(table: &Table<'_>) -> Vec<Intent> {
         let text = intent.text("text");
         intent.finish();
         let (Some(name), Some(label), Some(status)) = (name, label, status) else { continue };
-        if name == "retry" {
-            intent.fault("name", "`retry` is a route of its own and no intent's name", "choose another");
+        if name == "retry" || name == "seen" {
+            intent.fault("name", format!("`{name}` is a route of its own and no intent's name"), "choose another");
         }
         if found.iter().any(|other| other.name == name) {
             intent.fault("name", format!("`{name}` is declared twice"), "give each intent its own name");

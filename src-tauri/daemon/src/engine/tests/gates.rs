@@ -46,6 +46,29 @@ pub(super) fn workflow(summary: &str) -> String {
 }
 
 #[test]
+fn a_captured_task_that_nothing_ended_ends_at_a_start_that_knows_how() {
+    // GATE-58, GATE-62
+    let bundled = BUNDLED.iter().find(|(path, _)| *path == "gates.toml").unwrap().1;
+    let careless = bundled.replace(
+        "ends_task = { approved = \"done\", rejected = \"dropped\", dismissed = \"dropped\", superseded = \"dropped\" }",
+        "ends_task = { approved = \"done\" }",
+    );
+    assert_ne!(careless, bundled);
+    let mut rig = Rig::with("", &[("gates.toml", &careless)]);
+    let gate = rig.planned(&pull(1));
+    let task = gate.gate.task.unwrap();
+    let category = |rig: &Rig| rig.read().task(task).unwrap().unwrap().category;
+    rig.resolve(gate.gate.id, "skip", None).unwrap();
+    rig.reopen();
+    assert_eq!(category(&rig), "inbox", "nothing says how it ends");
+    rig.rules = rules("", &[]);
+    for _ in 0..2 {
+        rig.reopen();
+        assert_eq!((category(&rig).as_str(), rig.count(EventKind::TaskEnded)), ("dropped", 1));
+    }
+}
+
+#[test]
 fn a_workflow_without_ask_asks_with_its_summary() {
     // GATE-25
     let mut rig = Rig::with("", &[("workflows/review/workflow.toml", &workflow("Look at it"))]);

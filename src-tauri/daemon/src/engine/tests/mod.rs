@@ -1,8 +1,11 @@
 //! The engine from the inside: the real engine over a real ledger in a folder of its own, with ids from a seed and a clock that only
 //! the test moves. What a provider shows and what a job came to is handed in as values; nothing here reaches a network or a process.
 
+mod caps;
 mod crashes;
+mod drafts;
 mod gates;
+mod holds;
 mod ledger;
 mod random;
 mod rounds;
@@ -11,6 +14,7 @@ mod stops;
 mod sweeps;
 mod sync;
 mod tools;
+mod trust;
 mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,7 +139,8 @@ pub(super) fn rules(config: &str, files: &[(&str, &str)]) -> Rules {
     let mut all: BTreeMap<String, String> = BUNDLED.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     all.extend(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
     let config = Config::parse("config.toml", config).unwrap();
-    Rules { config, profile: Profile::load(&all).unwrap(), has_provider: true }
+    let zone = config.zone.as_deref().map_or(jiff::tz::TimeZone::UTC, |name| jiff::tz::TimeZone::get(name).unwrap());
+    Rules { config, profile: Profile::load(&all).unwrap(), has_provider: true, zone, workspaces_root: "/trees".into() }
 }
 
 /// The refusal that an answer must be.
@@ -157,6 +162,8 @@ pub(super) struct Rig {
     copies: u32,
     /// Whether each input is followed by a look at a copy of the ledger.
     pub(super) mirrored: bool,
+    /// Whether the agent is trusted in the repository from the beginning, as in a home that has been in use.
+    trusts: bool,
 }
 
 impl Rig {
@@ -168,11 +175,20 @@ impl Rig {
         Self::seeded(1, rules(config, files))
     }
 
+    /// A home where no agent has run in the repository yet.
+    pub(super) fn untrusted(config: &str) -> Self {
+        Self::made(1, rules(config, &[]), false)
+    }
+
     pub(super) fn seeded(seed: u64, rules: Rules) -> Self {
+        Self::made(seed, rules, true)
+    }
+
+    pub(super) fn made(seed: u64, rules: Rules, trusts: bool) -> Self {
         // Where the system has a folder in memory, the many lives of these tests wait for no disk.
         let memory = std::path::Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
-        let mut rig = Self { now: start(), rules, folder, engine: None, seed: seed * 1_000, copies: 0, mirrored: false };
+        let mut rig = Self { now: start(), rules, folder, engine: None, seed: seed * 1_000, copies: 0, mirrored: false, trusts };
         rig.reopen();
         rig
     }
@@ -180,7 +196,17 @@ impl Rig {
     /// Drops the engine without a word and opens the next one on the same ledger.
     pub(super) fn reopen(&mut self) {
         self.engine = None;
-        let store = Store::open(&self.folder.path().join("state.db"), self.now).unwrap();
+        let mut store = Store::open(&self.folder.path().join("state.db"), self.now).unwrap();
+        if self.trusts {
+            let trust = wloop_store::TrustRow {
+                agent: self.rules.agent_for(None),
+                repo: "acme/api".into(),
+                at: self.now,
+                gate: None,
+                folder: "/trees/acme/api".into(),
+            };
+            store.write(|tx| tx.put_trust(&trust)).unwrap();
+        }
         self.seed += 1;
         let engine = Engine::open(store, self.rules.clone(), Box::new(Ids::seeded(self.seed)), self.now).unwrap();
         self.engine = Some(engine);
@@ -466,7 +492,7 @@ impl Rig {
             Job::StartTurn(_) | Job::CancelTurn(_) | Job::EndGroup(_) => true,
             // A call whose answer nobody waits for is looked up.
             Job::LookUp(post) => in_flight(post),
-            Job::Sweep | Job::ReadDetail(_) | Job::Release(_) | Job::Send(_) => false,
+            Job::Sweep | Job::ReadDetail(_) | Job::Release(_) | Job::Trust(_) | Job::Send(_) => false,
         };
         // A round that rests because something is missing is tried at once by a new start.
         let rests = |job: &Job| if let Job::Release(item) = job { self.item(*item).try_after > self.now } else { false };

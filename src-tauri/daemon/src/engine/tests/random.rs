@@ -9,6 +9,7 @@ use wloop_core::github::publish::marker;
 use wloop_core::github::{Comment, LookUp, Refusal as No, Shape, Thread};
 use wloop_core::id::IdSource as _;
 use wloop_core::post::PostState;
+use wloop_core::stops::{BlockKind, HoldKind};
 
 use super::*;
 
@@ -55,7 +56,12 @@ impl Life {
         let thread =
             Thread { id: "T_1".into(), resolved: false, outdated: false, path: "a".into(), line: None, comments: vec![comment] };
         let pulls: Vec<Detail> = (1..=3).map(|n| Detail { threads: vec![thread.clone()], ..pull(n) }).collect();
-        let mut rig = Rig::seeded(seed + 10, rules);
+        // Some lives meet their caps, and those that begin with no agent at work its first run in the repository.
+        if seed % 5 < 2 {
+            rules.config.github.rounds.per_pull_request = 2;
+            rules.config.github.rounds.per_day = 3;
+        }
+        let mut rig = Rig::made(seed + 10, rules, !seed.is_multiple_of(3));
         rig.sweep(&pulls.iter().collect::<Vec<_>>());
         let mut flying = Vec::new();
         // Most lives begin with an agent at work, so that they come to what an agent does.
@@ -248,6 +254,10 @@ impl Life {
             Job::EndGroup(turn) => {
                 self.hand_in(Input::Done(Done::GroupEnded(turn))).unwrap();
             }
+            Job::Trust(gate) => {
+                let written = if self.chance(4) { Err("read only".into()) } else { Ok(()) };
+                self.hand_in(Input::Done(Done::Trusted { gate, written })).unwrap();
+            }
             Job::Send(post) => self.call_out(post),
             Job::LookUp(post) => {
                 if self.flying.iter().any(|f| matches!(f, Flying::LookUp(id) if *id == post)) {
@@ -321,6 +331,8 @@ impl Life {
                 let event = match (stage, self.roll(12)) {
                     (0, 0) => AgentEvent::Ended(TurnEnd::NotStarted("no such program".into())),
                     (0, _) => AgentEvent::Spawned(ProcessRow { pid: 9, start: "1".into(), pgid: 9 }),
+                    (1, 0) => blocked(BlockKind::Folder),
+                    (2, 2) => blocked(BlockKind::SignIn),
                     (1, _) => AgentEvent::PromptGiven,
                     (_, 0) => AgentEvent::Ended(TurnEnd::Well),
                     (_, 1) => AgentEvent::Ended(TurnEnd::Badly("code 3".into())),
@@ -357,7 +369,23 @@ impl Life {
         let posts: Vec<PostId> = self.rig.posts().iter().map(|p| p.id).collect();
         let turns: Vec<TurnId> = self.rig.turns().iter().map(|t| t.id).collect();
         let guidance = self.chance(3).then(|| "Mind it".to_owned());
-        let request = match self.roll(10) {
+        let gates: Vec<GateId> = self.rig.gates().iter().map(|g| g.gate.id).collect();
+        let request = match self.roll(13) {
+            10 => {
+                let unit = (!self.chance(3)).then_some(unit);
+                let until = self.chance(2).then(|| self.rig.now + SignedDuration::from_secs(200));
+                let kind = if self.chance(3) { HoldKind::Mute } else { HoldKind::Pause };
+                Request::Hold { unit, kind, until }
+            }
+            11 => {
+                let unit = (!self.chance(3)).then_some(unit);
+                Request::Unhold { unit, kind: HoldKind::Pause }
+            }
+            12 => match self.pick(&gates) {
+                Some(gate) if self.chance(4) => Request::SeeConsequence(gate),
+                Some(gate) => Request::RetryGate(gate),
+                None => return,
+            },
             0..=4 => return self.two_persons(),
             5 => Request::ApplyPlan { unit, guidance },
             6 => Request::DismissPlan { unit },
@@ -428,9 +456,13 @@ impl Life {
     }
 }
 
+fn blocked(kind: BlockKind) -> AgentEvent {
+    AgentEvent::Ended(TurnEnd::Blocked { kind, folder: String::new(), words: "may I?".into() })
+}
+
 #[test]
 fn whatever_happens_in_whatever_order() {
-    // CONS-01, CONS-04, GATE-04, GATE-07, RES-01, RES-11, RES-17, GH-PUB-02, ROUND-09, RUN-28, WIN-03
+    // CONS-01, CONS-04, GATE-04, GATE-07, RES-01, RES-11, RES-17, GH-PUB-02, ROUND-09, RUN-28, RUN-32, WIN-03, WIN-28
     let one: Option<u64> = option_env!("WLOOP_LIFE").and_then(|text| text.parse().ok());
     let (mut sent, mut turns) = (0, 0);
     for seed in one.map_or(0..LIVES, |seed| seed..seed + 1) {

@@ -72,6 +72,48 @@ fn a_sleep_over_a_deadline_releases_once_and_says_how_late() {
 }
 
 #[test]
+fn a_window_that_ended_unseen_starts_again_where_the_configuration_wants_that() {
+    // F11
+    let mut rig = Rig::with("[windows]\nlate = \"announce\"", &[]);
+    let detail = pull(1);
+    let gate = rig.planned(&detail);
+    rig.pass(13 * 3_600 + 15 * 60 + 60);
+    rig.reopen();
+    rig.take(Input::Tick);
+    let row = rig.gate(gate.gate.id);
+    assert_eq!((row.gate.status, row.gate.deadline), (GateStatus::Open, Some(rig.now + SignedDuration::from_secs(60))));
+    let events = rig.events();
+    let told = events.iter().rfind(|e| e.event.kind == EventKind::RoundDeferred).unwrap();
+    assert_eq!(told.event.data["why"], json!("its window ended 13 h 15 min ago and starts again"));
+    // In time, or a little late, it runs.
+    rig.tick_after(80);
+    assert_eq!(rig.gate(gate.gate.id).gate.status, GateStatus::Approved);
+    rig.prepare(rig.item_of(&gate).id, &detail);
+    assert_eq!(rig.turns().len(), 1);
+}
+
+#[test]
+fn a_deadline_and_run_now_at_one_moment_are_one_round() {
+    // F05, RES-16, RES-17
+    for person_first in [true, false] {
+        let mut rig = Rig::new();
+        let detail = pull(1);
+        let gate = rig.planned(&detail);
+        rig.pass(60);
+        if person_first {
+            rig.resolve(gate.gate.id, "run_now", None).unwrap();
+            rig.take(Input::Tick);
+        } else {
+            rig.take(Input::Tick);
+            assert_eq!(refused(rig.resolve(gate.gate.id, "run_now", None)).kind, RefusalKind::Conflict);
+        }
+        rig.prepare(rig.item_of(&gate).id, &detail);
+        assert_eq!((rig.count(EventKind::GateDecided), rig.turns().len()), (1, 1));
+        assert!(rig.jobs().iter().all(|job| !matches!(job, Job::Release(_))));
+    }
+}
+
+#[test]
 fn a_clock_set_back_stretches_no_window() {
     // WIN-19
     for restart in [false, true] {

@@ -23,8 +23,13 @@ impl Life {
             self.check_gate(row);
         }
         let turns = self.rig.turns();
+        for turn in &turns {
+            assert!(self.rig.read().trust(&turn.agent, "acme/api").unwrap().is_some(), "a turn without trust");
+        }
         for gate in of.keys() {
-            assert!(turns.iter().filter(|t| t.gate == *gate).count() <= 1, "two turns of {gate}");
+            // One whose agent would not start was none.
+            let ran = |t: &&wloop_store::TurnRow| t.gate == *gate && !t.cause.starts_with("the agent did not start");
+            assert!(turns.iter().filter(ran).count() <= 1, "two turns of {gate}");
         }
         let posts = self.rig.posts();
         for post in &posts {
@@ -70,9 +75,16 @@ impl Life {
             GateStatus::Approved | GateStatus::Rejected | GateStatus::Answered | GateStatus::Dismissed => {
                 let by = &row.gate.closed.as_ref().unwrap().actor;
                 assert!(matches!(by, Actor::Person { .. } | Actor::Rule(_) | Actor::Window), "resolved by {by:?}");
-                let due = row.consequence.unwrap().0 == Consequence::Due;
-                let released = || self.rig.item_of(row).state == ItemState::Released;
-                assert!(!due || (row.gate.kind == GateKind::Plan && released()), "a consequence that nobody runs: {row:?}");
+                let due = matches!(row.consequence.unwrap().0, Consequence::Due | Consequence::Started);
+                let runs = || match row.gate.kind {
+                    GateKind::Plan => self.rig.item_of(row).state == ItemState::Released,
+                    GateKind::Trust => self.rig.jobs().contains(&Job::Trust(row.gate.id)),
+                    GateKind::Draft | GateKind::Question | GateKind::Post | GateKind::Proposal | GateKind::Step => false,
+                };
+                assert!(!due || runs(), "a consequence that nobody runs: {row:?}");
+                let held = self.rig.read().item_by_gate(row.gate.id).unwrap().is_some_and(|item| item.cap.is_some());
+                let by_person = matches!(by, Actor::Person { .. });
+                assert!(by_person || !(held || row.gate.kind == GateKind::Trust), "what is the person's: {row:?}");
             }
         }
     }
@@ -90,8 +102,8 @@ impl Life {
         for task in tasks {
             let of = gates.iter().filter(|g| g.gate.task == Some(task) && g.gate.status == GateStatus::Open).count() as u64;
             assert_eq!(read.open_gates_of_task(task).unwrap(), of);
-            let due =
-                gates.iter().any(|g| g.gate.task == Some(task) && g.consequence.is_some_and(|(c, _)| c == Consequence::Due));
+            let open_end = |c: Consequence| !matches!(c, Consequence::Ran | Consequence::Unknown);
+            let due = gates.iter().any(|g| g.gate.task == Some(task) && g.consequence.is_some_and(|(c, _)| open_end(c)));
             let ended = read.task(task).unwrap().unwrap().ended_at.is_some();
             // It ends with the last gate that closes, and not before; a released round keeps it until it ran.
             assert!(!ended || of == 0, "a captured task ended under an open gate");
@@ -121,9 +133,19 @@ impl Life {
                 ItemState::Released => {
                     let ahead = jobs.iter().filter(|j| matches!(j, Job::Release(_))).count();
                     let place = ahead + running >= PLACES;
-                    rests || later(Some(item.try_after)) || jobs.contains(&Job::Release(item.id)) || place
+                    // One that the cap had held, and that failed, is told until the person tries it again.
+                    let told = rig.gate(item.gate).consequence.is_some_and(|(c, _)| c == Consequence::Failed);
+                    told || rests || later(Some(item.try_after)) || jobs.contains(&Job::Release(item.id)) || place
                 }
-                ItemState::Capped | ItemState::Blocked => false,
+                ItemState::Capped => open(item.gate),
+                ItemState::Blocked => {
+                    let blocks = rig.read().blocks().unwrap();
+                    assert!(blocks.len() <= 1, "two questions of one agent in one repository: {blocks:?}");
+                    blocks.iter().any(|block| {
+                        let asks = rig.gate(block.gate);
+                        asks.gate.status == GateStatus::Open || asks.consequence.is_some()
+                    })
+                }
                 ItemState::Turned | ItemState::Handled | ItemState::Gone => !open(item.gate),
             };
             assert!(fine, "stranded: {item:?}");
@@ -160,7 +182,10 @@ impl Life {
         for row in gates.iter().filter(|g| g.gate.status == GateStatus::Open) {
             let has_item = rig.read().item_by_gate(row.gate.id).unwrap().is_some_and(|i| i.state.is_pending());
             let has_post = posts.iter().any(|p| p.gate == row.gate.id && p.state == PostState::Held);
-            assert!(has_item || has_post, "a gate about nothing: {row:?}");
+            let block = rig.read().block(row.gate.id).unwrap().filter(|block| block.lifted_at.is_none());
+            let has_block = block
+                .is_some_and(|block| rig.items().iter().any(|item| item.state == ItemState::Blocked && item.unit == block.unit));
+            assert!(has_item || has_post || has_block, "a gate about nothing: {row:?}");
             if let Some(deadline) = row.gate.deadline {
                 assert!(wakes_by(deadline), "nothing wakes at the end of a window");
             }
