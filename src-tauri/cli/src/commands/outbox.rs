@@ -193,7 +193,7 @@ fn listed(context: &Context, groups: &[DraftGroup], now: Timestamp) -> String {
     if !out.terminal {
         let mut drafts: Vec<&Draft> = groups.iter().flat_map(|group| &group.drafts).collect();
         // No grouping in a pipe: the newest first (OUT-10).
-        drafts.sort_by(|a, b| b.created_at.cmp(&a.created_at));
+        drafts.sort_by_key(|draft| std::cmp::Reverse(draft.created_at));
         let piped = drafts.into_iter().map(fields).collect();
         return out.list_text(&Listing { piped, ..Listing::default() }, None);
     }

@@ -131,7 +131,7 @@ fn listing(plan: &[PlanItem], now: Timestamp) -> Listing {
         let waits = item.waiting_until.map(waits);
         // What it asks for is said once, in the person's own time.
         let reason =
-            (!item.reason.is_empty() && !(waits.is_some() && item.reason.contains("asks to wait"))).then_some(&item.reason);
+            Some(&item.reason).filter(|reason| !(reason.is_empty() || waits.is_some() && reason.contains("asks to wait")));
         let mut what = waits.iter().map(String::as_str).collect::<Vec<_>>();
         what.push(&item.unit.title);
         what.extend(reason.map(String::as_str));
