@@ -44,7 +44,13 @@ pub fn program(name: &str) -> PathBuf {
         let test = std::env::current_exe().expect("the test's own path");
         let folder = test.parent().and_then(Path::parent).expect("a target folder").to_owned();
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-        let status = std::process::Command::new(cargo)
+        let mut command = std::process::Command::new(cargo);
+        // What cargo tells a test about its own package would make build scripts that look at it, and all that stands on them, run anew,
+        // in here and in the next build after it.
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+            command.env_remove(name);
+        }
+        let status = command
             // The same command as `make test`, so that nothing is built twice.
             .args(["test", "--quiet", "--no-run", "--workspace", "--features", "wloop-cli/failpoints"])
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
