@@ -11,10 +11,10 @@ CRATES := core store providers agents api daemon cli world
 # What the tests need of `wloop`: its crash points. Built the same way everywhere, so that nothing is compiled twice.
 FAILPOINTS := --features wloop-cli/failpoints
 
-.PHONY: help setup build demo test lint each-crate install bench generate fmt
+.PHONY: help setup build demo test real-agents lint each-crate install bench generate fmt
 
 help: ## list what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## look for a C compiler, git and cargo; as root on Debian, install what is missing
 	@set -eu; missing=; \
@@ -41,6 +41,9 @@ demo: build ## run a complete loop with no account; without a terminal it plays 
 
 test: lint each-crate ## check everything and run every test
 	$(CARGO) test --workspace $(FAILPOINTS)
+
+real-agents: setup ## start the real claude, codex and gemini by their presets, up to where they ask to sign in
+	CARGO=$(CARGO) tests/real-agents.sh
 
 lint: setup
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || { \

@@ -485,11 +485,11 @@ echo '{"type":"system","subtype":"init","session_id":"0001-claude"}'
 echo 'no JSON at all'
 echo '{"type":"from_the_future","x":1}'
 echo '{"type":"assistant","message":{"content":[{"type":"text","text":"looking"}]}}'
-echo '{"type":"result","subtype":"success","is_error":true,"result":"Invalid API key"}'
+echo '{"type":"result","subtype":"success","is_error":true,"result":"Overloaded"}'
 exit 0"#;
     let (stage, number) = with_claude(script).await;
     let turn = stage.turn(number, &["failed"]).await;
-    assert_eq!(turn.cause.as_deref(), Some("the agent reported an error: Invalid API key"));
+    assert_eq!(turn.cause.as_deref(), Some("the agent reported an error: Overloaded"));
     assert_eq!(turn.agent, "claude-code");
     let arguments = std::fs::read_to_string(stage.scratch().join("arguments")).unwrap();
     let list: Vec<&str> = arguments.lines().collect();

@@ -116,6 +116,12 @@ fn check_reads(stage: &Stage, description: &Description) -> BTreeSet<String> {
             let detail = match target {
                 "/api/gates" => (&operation::GATE, format!("/api/gates/{}", row["id"].as_str().unwrap())),
                 "/api/turns" => (&operation::TURN, format!("/api/turns/{}", row["id"].as_str().unwrap())),
+                "/api/plan" => {
+                    let key = row["unit"]["id"].as_str().unwrap().strip_prefix("github:").unwrap().to_owned();
+                    let facts = get(stage, &format!("/api/units/github/{key}/facts"));
+                    description.check_answer(&operation::UNIT_FACTS, &facts.body);
+                    (&operation::UNIT, format!("/api/units/github/{key}"))
+                }
                 _ => continue,
             };
             let answer = get(stage, &detail.1);

@@ -12,32 +12,32 @@ use wloop_tests::{Stage, until};
 use wloop_world::{Fault, FaultKind};
 
 const PUPPET: &str = env!("CARGO_BIN_EXE_wloop-puppet");
-const NOBODY: &str = "00000000000000000000000000000001";
+pub(crate) const NOBODY: &str = "00000000000000000000000000000001";
 const STANDINGS: [Standing; 3] = [Standing::Child, Standing::Orphan, Standing::Escaped];
 
 /// A daemon with an ended round that has a failed post, a round whose agent the test plays, and an open plan gate.
-struct Scene {
-    stage: Stage,
+pub(crate) struct Scene {
+    pub(crate) stage: Stage,
     /// The agent that tries.
-    agent: Puppet,
+    pub(crate) agent: Puppet,
     /// Its pull request.
     own: u64,
-    own_turn: String,
+    pub(crate) own_turn: String,
     own_gate: String,
     /// The round before, of another session.
-    other_session: String,
+    pub(crate) other_session: String,
     other_turn: String,
     other_gate: String,
-    failed_post: String,
+    pub(crate) failed_post: String,
     /// A draft of the person's with its gate.
     draft: (String, String),
     /// The open gate and its pull request.
-    open: Gate,
-    open_unit: String,
+    pub(crate) open: Gate,
+    pub(crate) open_unit: String,
 }
 
 impl Scene {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let mut stage = Stage::new().await;
         stage.use_puppets(PUPPET);
         let ended = stage.pull("First of all");
@@ -70,7 +70,7 @@ impl Scene {
     }
 
     /// Everything that a writing call could change.
-    async fn state(&self) -> Value {
+    pub(crate) async fn state(&self) -> Value {
         let client = self.stage.client();
         let events = client.events(0).await.unwrap();
         json!({
@@ -417,4 +417,57 @@ async fn the_person_is_whoever_descends_from_no_session() {
     })
     .await;
     assert_eq!((decided.actor.as_str(), decided.class.as_str()), ("person", "decided"));
+}
+
+#[tokio::test]
+async fn a_session_that_the_person_types_into_acts_for_them_and_hooks_never_hold_an_agent_up() {
+    // RES-03, RES-06, SES-02, SES-03, SES-10
+    let scene = Scene::new().await;
+    let env_file = scene.stage.scratch().join("session-environment");
+    let hook = async |event: &str, input: &str, away: bool| {
+        let mut command = scene.stage.wloop(&["hook", event]);
+        command.env("CLAUDE_ENV_FILE", &env_file).stdin(std::process::Stdio::piped());
+        if away {
+            command.env("WLOOP_SOCKET", "/no/such/socket");
+        }
+        let mut child = command.spawn().unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).await.unwrap();
+        let output = child.wait_with_output().await.unwrap();
+        assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{event}: {output:?}");
+    };
+    let said = json!({ "session_id": "conversation-1", "cwd": "/home/sam/api", "prompt": "a word of mine alone" }).to_string();
+    hook("SessionStart", &said, true).await;
+    hook("SessionStart", "no JSON", false).await;
+    hook("Unheard", &said, false).await;
+    assert!(scene.stage.client().sessions(None).await.unwrap().iter().all(|s| s.manager == "wloop"), "nothing came of these");
+    // A machine that is busy may be slower than a hook waits: it is told again then.
+    let session = until("the hooked session", || async {
+        hook("SessionStart", &said, false).await;
+        let sessions = scene.stage.client().sessions(None).await.map_err(|e| e.to_string())?;
+        sessions.into_iter().find(|s| s.manager == "hook").ok_or_else(|| "none".to_owned())
+    })
+    .await;
+    assert!(!session.driven && !session.prompt_knowable, "{session:?}");
+    let driven = until("the driven session", || async {
+        hook("UserPromptSubmit", &said, false).await;
+        let sessions = scene.stage.client().sessions(None).await.map_err(|e| e.to_string())?;
+        sessions.into_iter().find(|s| s.id == session.id && s.driven).ok_or_else(|| "not driven".to_owned())
+    })
+    .await;
+    assert_eq!((driven.folder.as_str(), driven.agent.as_str()), ("/home/sam/api", "claude-code"));
+    let lines = std::fs::read_to_string(&env_file).unwrap_or_default();
+    assert!(lines.is_empty() || lines.contains(&format!("export WLOOP_SESSION={}\n", session.id)), "{lines}");
+    // Through it the person decides, and the gate says so.
+    let skip = scene.stage.wloop(&["gates", "resolve", &scene.open.id, "skip"]).env("WLOOP_SESSION", &session.id).output().await;
+    assert!(skip.as_ref().unwrap().status.success(), "{skip:?}");
+    let closed = scene.stage.gate(&scene.open.id).await.closed.unwrap();
+    assert_eq!((closed.actor.as_str(), closed.via_session.as_ref()), ("person", Some(&session.id)));
+    let shown = format!("{:?}", scene.stage.client().events(0).await.unwrap());
+    assert!(!shown.contains("a word of mine alone"), "no word of a prompt is kept");
+    let refused = scene.stage.wloop(&["session", "close", &session.short]).output().await.unwrap();
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(1) && words.contains("works"), "{words}");
+    let listed = scene.stage.wloop(&["sessions"]).output().await.unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(listed.contains(&session.id) && listed.contains("driven"), "{listed}");
 }

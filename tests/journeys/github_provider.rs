@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod bad_days;
+mod facts;
 mod limits;
 mod nulls;
 mod reads;

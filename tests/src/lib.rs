@@ -45,10 +45,14 @@ pub fn program(name: &str) -> PathBuf {
         let folder = test.parent().and_then(Path::parent).expect("a target folder").to_owned();
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
         let mut command = std::process::Command::new(cargo);
-        // What cargo tells a test about its own package would make build scripts that look at it, and all that stands on them, run anew,
-        // in here and in the next build after it.
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
-            command.env_remove(name);
+        // What cargo tells a test about its package would make build scripts that look at it run again, and all that needs them.
+        for (name, _) in std::env::vars_os() {
+            if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_", "CARGO_PRIMARY_"]
+                .iter()
+                .any(|start| name.to_string_lossy().starts_with(start))
+            {
+                command.env_remove(name);
+            }
         }
         let status = command
             // The same command as `make test`, so that nothing is built twice.

@@ -1,19 +1,15 @@
 //! Which command runs an agent: the built-in presets and what a configuration says beside them (RUN-01, RUN-02, table R1).
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
+use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wloop_core::id::SessionId;
 
-use crate::environment::names_token;
 use crate::output::OutputFormat;
-use crate::process::find_program;
 
-/// How long an agent may take to say its version.
-const VERSION_LIMIT: Duration = Duration::from_secs(10);
+/// The variable by which Gemini is told of settings that win over every other.
+const GEMINI_SETTINGS: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
 
 /// `agents.<name>` as it was read from the configuration; what it says is checked by [`resolve`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,8 +18,8 @@ pub struct AgentConfig {
     pub name: String,
     /// `preset`.
     pub preset: String,
-    /// `headless.command`, instead of the preset's. The words `<cwd>`, `<uuid>`, `<mcp>`, `<mode>` and, standing alone, `<allow>`
-    /// and `<deny>` are filled in.
+    /// `headless.command`, instead of the preset's. The words `<cwd>`, `<uuid>`, `<mcp>`, `<mode>` and, standing alone, `<allow>`,
+    /// `<deny>` and `<codex>` are filled in.
     pub command: Option<Vec<String>>,
     /// `headless.output`, instead of the preset's.
     pub output: Option<String>,
@@ -46,6 +42,10 @@ pub struct McpWiring {
     pub session: SessionId,
     /// The folder the agent runs in.
     pub folder: PathBuf,
+    /// A folder of the session's own, for what an agent can only be told by a file.
+    pub own: PathBuf,
+    /// The names of other servers in the person's own settings of an agent that can only leave them out by name (RUN-33).
+    pub others: Vec<String>,
 }
 
 /// What an intent's `[permissions]` allow (INT-07). Reading, searching and wloop's own tools are allowed always.
@@ -68,6 +68,10 @@ pub struct Resolved {
     pub output: OutputFormat,
     /// The environment names that the preset passes on, with stars (RUN-04).
     pub pass: &'static [&'static str],
+    /// Variables that it gets beside its environment, which win over every other.
+    pub environment: BTreeMap<String, String>,
+    /// Files that must be there before it starts, each with its text.
+    pub files: Vec<(PathBuf, String)>,
     /// Whether it may run on a fork (RUN-33): the preset leaves the repository's own settings alone, or the person said so.
     pub forks: bool,
 }
@@ -76,7 +80,9 @@ pub struct Resolved {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PresetFault {
     /// There is no such preset.
-    #[error("`agents.{name}.preset`: `{preset}` is no preset; there are `claude-code` and `command`")]
+    #[error(
+        "`agents.{name}.preset`: `{preset}` is no preset that runs headless; there are `claude-code`, `codex`, `gemini` and `command`"
+    )]
     UnknownPreset {
         /// The agent.
         name: String,
@@ -99,17 +105,22 @@ pub enum PresetFault {
     },
 }
 
-struct Preset {
-    name: &'static str,
+/// A row of table R1.
+pub(crate) struct Preset {
+    pub(crate) name: &'static str,
     command: &'static [&'static str],
     output: OutputFormat,
-    pass: &'static [&'static str],
-    version: Option<&'static str>,
+    pub(crate) pass: &'static [&'static str],
+    pub(crate) version: Option<&'static str>,
+    /// The agent's modes: the one that denies what is not allowed, and the one that lets files be edited. One that skips all
+    /// permissions is in no preset.
+    modes: [&'static str; 2],
+    /// Whether its own command leaves the repository's settings of the agent alone (RUN-33).
     keeps_out_repository: bool,
 }
 
 /// Table R1, as far as it runs headless now.
-const PRESETS: [Preset; 2] = [
+const PRESETS: [Preset; 4] = [
     Preset {
         name: "claude-code",
         command: &[
@@ -135,12 +146,49 @@ const PRESETS: [Preset; 2] = [
         output: OutputFormat::Claude,
         pass: &["ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_*"],
         version: Some("--version"),
+        modes: ["dontAsk", "acceptEdits"],
         keeps_out_repository: true,
     },
-    Preset { name: "command", command: &[], output: OutputFormat::Plain, pass: &[], version: None, keeps_out_repository: false },
+    Preset {
+        name: "codex",
+        command: &["codex", "exec", "--json", "--cd", "<cwd>", "--sandbox", "<mode>", "<codex>", "-"],
+        output: OutputFormat::Codex,
+        pass: &["OPENAI_*", "CODEX_*"],
+        version: Some("--version"),
+        modes: ["read-only", "workspace-write"],
+        keeps_out_repository: true,
+    },
+    Preset {
+        name: "gemini",
+        command: &[
+            "gemini",
+            "--output-format",
+            "stream-json",
+            "--approval-mode",
+            "<mode>",
+            "--allowed-mcp-server-names",
+            "wloop",
+        ],
+        output: OutputFormat::Gemini,
+        pass: &["GEMINI_*", "GOOGLE_*"],
+        version: Some("--version"),
+        modes: ["default", "auto_edit"],
+        // In a folder that it trusts it reads the repository's settings, and in another it does not run.
+        keeps_out_repository: false,
+    },
+    Preset {
+        name: "command",
+        command: &[],
+        output: OutputFormat::Plain,
+        pass: &[],
+        version: None,
+        modes: ["dontAsk", "acceptEdits"],
+        keeps_out_repository: false,
+    },
 ];
 
-fn chosen(config: &AgentConfig) -> Result<(&'static Preset, Vec<String>, OutputFormat), PresetFault> {
+/// What a configuration chose: the preset, the command's words and the output.
+pub(crate) fn chosen(config: &AgentConfig) -> Result<(&'static Preset, Vec<String>, OutputFormat), PresetFault> {
     let name = || config.name.clone();
     let preset = PRESETS.iter().find(|p| p.name == config.preset);
     let preset = preset.ok_or_else(|| PresetFault::UnknownPreset { name: name(), preset: config.preset.clone() })?;
@@ -175,7 +223,8 @@ pub fn resolve(config: &AgentConfig, wiring: &McpWiring, allowed: &Allowed) -> R
         match word.as_str() {
             "<allow>" => command.extend(allow_list(allowed)),
             "<deny>" => command.extend(deny_list(allowed)),
-            _ => command.push(fill(&word, wiring, allowed)),
+            "<codex>" => command.extend(codex_settings(wiring, allowed)),
+            _ => command.push(fill(&word, preset, wiring, allowed)),
         }
     }
     // A flag whose list came out empty would take the next flag for its value.
@@ -185,29 +234,101 @@ pub fn resolve(config: &AgentConfig, wiring: &McpWiring, allowed: &Allowed) -> R
             command.remove(at);
         }
     }
-    Ok(Resolved { command, output, pass: preset.pass, forks: preset.keeps_out_repository || config.forks })
+    let mut environment = BTreeMap::new();
+    let mut files = Vec::new();
+    if preset.name == "gemini" {
+        let path = wiring.own.join("gemini-settings.json");
+        environment.insert(GEMINI_SETTINGS.to_owned(), path.to_string_lossy().into_owned());
+        files.push((path, gemini_settings(wiring, allowed)));
+    }
+    // What another command than the preset's does is not known.
+    let keeps_out = preset.keeps_out_repository && config.command.is_none();
+    Ok(Resolved { command, output, pass: preset.pass, environment, files, forks: keeps_out || config.forks })
 }
 
-fn fill(word: &str, wiring: &McpWiring, allowed: &Allowed) -> String {
+fn fill(word: &str, preset: &Preset, wiring: &McpWiring, allowed: &Allowed) -> String {
     if !word.contains('<') {
         return word.to_owned();
     }
-    // The mode that denies what is not allowed, or the one that lets files be edited. One that skips permissions is in no preset.
-    let mode = if allowed.edit { "acceptEdits" } else { "dontAsk" };
+    let [denies, edits] = preset.modes;
     word.replace("<cwd>", &wiring.folder.to_string_lossy())
         .replace("<uuid>", &uuid(wiring.session))
-        .replace("<mode>", mode)
-        .replace("<mcp>", &servers(wiring))
+        .replace("<mode>", if allowed.edit { edits } else { denies })
+        .replace("<mcp>", &json!({ "mcpServers": { "wloop": server(wiring) } }).to_string())
 }
 
-/// The one server an agent may know, as the JSON that agents read (RUN-33).
-fn servers(wiring: &McpWiring) -> String {
-    json!({ "mcpServers": { "wloop": {
+/// The one server an agent may know, in the form of most agents (RUN-33).
+fn server(wiring: &McpWiring) -> Value {
+    json!({
         "type": "stdio",
         "command": wiring.program,
         "args": ["mcp"],
         "env": { "WLOOP_SESSION": wiring.session.to_string(), "WLOOP_SOCKET": wiring.socket },
-    } } })
+    })
+}
+
+/// Codex's settings by the command line, each as `-c key=value` with a value in TOML: our server and none of the person's others,
+/// the folder not trusted whatever is said of the checkout it belongs to, so that nothing of `.codex/` in it is read, nothing
+/// asked, and the network as the intent has it (RUN-33).
+fn codex_settings(wiring: &McpWiring, allowed: &Allowed) -> Vec<String> {
+    // A JSON text is a basic string of TOML as well.
+    let text = |value: &str| Value::from(value).to_string();
+    let path = |path: &std::path::Path| text(&path.to_string_lossy());
+    let mut servers = vec![format!(
+        "wloop={{command={},args=[\"mcp\"],env={{WLOOP_SESSION={},WLOOP_SOCKET={}}},default_tools_approval_mode=\"approve\",enabled=true}}",
+        path(&wiring.program),
+        text(&wiring.session.to_string()),
+        path(&wiring.socket),
+    )];
+    servers.extend(wiring.others.iter().filter(|name| *name != "wloop").map(|name| format!("{}={{enabled=false}}", text(name))));
+    let mut settings = vec![
+        format!("mcp_servers={{{}}}", servers.join(",")),
+        format!("projects={{{}={{trust_level=\"untrusted\"}}}}", path(&wiring.folder)),
+        "approval_policy=\"never\"".to_owned(),
+    ];
+    if allowed.edit {
+        // For `git push`.
+        settings.push("sandbox_workspace_write.network_access=true".to_owned());
+    }
+    if !allowed.fetch {
+        settings.push("web_search=\"disabled\"".to_owned());
+    }
+    settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect()
+}
+
+/// The names of the servers in Codex's own settings, which a start leaves out by name; none in a text that is not right.
+#[must_use]
+pub fn codex_servers(config: &str) -> Vec<String> {
+    let document: Result<toml_edit::DocumentMut, _> = config.parse();
+    let names = |table: &dyn toml_edit::TableLike| table.iter().map(|(name, _)| name.to_owned()).collect();
+    document.ok().and_then(|d| d.get("mcp_servers").and_then(|s| s.as_table_like()).map(names)).unwrap_or_default()
+}
+
+/// Gemini's settings that win over all others, of the person and of the repository: our server alone, no hooks, no extensions'
+/// servers, and what the intent allows.
+fn gemini_settings(wiring: &McpWiring, allowed: &Allowed) -> String {
+    let mut wloop = server(wiring);
+    // Its calls are never asked about: there is nobody to ask.
+    wloop["trust"] = Value::Bool(true);
+    // A prefix of the command line; what follows a star is left to the profile's own words.
+    let prefix = |line: &String| line.split('*').next().unwrap_or_default().trim_end().to_owned();
+    let commands: Vec<String> = allowed.commands.iter().map(prefix).filter(|p| !p.is_empty()).collect();
+    let mut granted: Vec<String> = commands.iter().map(|line| format!("run_shell_command({line})")).collect();
+    let mut refused: Vec<&str> = Vec::new();
+    let mut decide = |may: bool, tools: &[&'static str]| {
+        if may { granted.extend(tools.iter().map(|t| (*t).to_owned())) } else { refused.extend(tools) }
+    };
+    decide(allowed.edit, &["replace", "write_file"]);
+    decide(allowed.fetch, &["web_fetch", "google_web_search"]);
+    if commands.is_empty() {
+        refused.push("run_shell_command");
+    }
+    json!({
+        "mcpServers": { "wloop": wloop },
+        "mcp": { "allowed": ["wloop"] },
+        "hooksConfig": { "enabled": false },
+        "tools": { "allowed": granted, "exclude": refused },
+    })
     .to_string()
 }
 
@@ -238,186 +359,6 @@ fn uuid(session: SessionId) -> String {
     format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }
 
-/// What `doctor` says of one agent (RUN-02).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentCheck {
-    /// The name under `agents`.
-    pub name: String,
-    /// The program of its command.
-    pub program: String,
-    /// Where the program is.
-    pub found: Option<PathBuf>,
-    /// The first line that its version command says.
-    pub version: Option<String>,
-    /// The runners it can serve.
-    pub runners: Vec<&'static str>,
-    /// What needs attention: what is wrong and what to do, one sentence each.
-    pub attention: Vec<String>,
-}
-
-/// Looks whether an agent could run: `environment` is the daemon's own, of which the version command gets `HOME` and `PATH`.
-pub async fn doctor(config: &AgentConfig, environment: &BTreeMap<String, String>) -> AgentCheck {
-    let mut check = AgentCheck {
-        name: config.name.clone(),
-        program: String::new(),
-        found: None,
-        version: None,
-        runners: Vec::new(),
-        attention: config.env_pass.iter().filter(|name| names_token(name)).map(|name| token_warning(config, name)).collect(),
-    };
-    let (preset, command) = match chosen(config) {
-        Ok((preset, command, _)) => (preset, command),
-        Err(fault) => {
-            check.attention.push(fault.to_string());
-            return check;
-        }
-    };
-    check.program = command.into_iter().next().unwrap_or_default();
-    let path = environment.get("PATH").map_or("", String::as_str);
-    check.found = find_program(&check.program, path, Path::new("/"));
-    let Some(program) = &check.found else {
-        let what = format!("the program `{}` of the agent `{}` is not on the PATH; install it", check.program, check.name);
-        check.attention.push(what);
-        return check;
-    };
-    check.runners.push("headless");
-    if let Some(argument) = preset.version {
-        match version(program, argument, environment).await {
-            Ok(version) => check.version = Some(version),
-            Err(why) => check.attention.push(format!("`{} {argument}` {why}; run it by hand", program.display())),
-        }
-    }
-    check
-}
-
-fn token_warning(config: &AgentConfig, variable: &str) -> String {
-    format!("`agents.{}.env.pass` hands `{variable}` to the agent; take it out unless the agent must have it", config.name)
-}
-
-async fn version(program: &Path, argument: &str, environment: &BTreeMap<String, String>) -> Result<String, String> {
-    let asked = tokio::process::Command::new(program)
-        .arg(argument)
-        .env_clear()
-        .envs(environment.iter().filter(|(name, _)| ["HOME", "PATH"].contains(&name.as_str())))
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    match tokio::time::timeout(VERSION_LIMIT, asked).await {
-        Err(_) => Err("does not answer".to_owned()),
-        Ok(Err(error)) => Err(format!("cannot be started: {error}")),
-        Ok(Ok(answer)) if !answer.status.success() => Err(format!("fails with {}", answer.status)),
-        Ok(Ok(answer)) => {
-            let text = String::from_utf8_lossy(&answer.stdout);
-            Ok(text.lines().next().unwrap_or_default().trim().chars().take(100).collect())
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn wiring() -> McpWiring {
-        McpWiring {
-            program: "/opt/wloop".into(),
-            socket: "/run/w.sock".into(),
-            session: "0123456789abcdef0123456789abcdef".parse().unwrap(),
-            folder: "/trees/one".into(),
-        }
-    }
-
-    fn config(preset: &str, command: Option<&[&str]>) -> AgentConfig {
-        AgentConfig {
-            name: "a".to_owned(),
-            preset: preset.to_owned(),
-            command: command.map(|c| c.iter().map(|w| (*w).to_owned()).collect()),
-            ..AgentConfig::default()
-        }
-    }
-
-    fn after(command: &[String], flag: &str) -> Vec<String> {
-        let mut rest = command.iter().skip_while(|word| *word != flag).skip(1);
-        rest.by_ref().take_while(|word| !word.starts_with("--")).cloned().collect()
-    }
-
-    #[test]
-    fn claude_code_gets_only_what_a_review_needs() {
-        // RUN-02, RUN-33
-        let allowed = Allowed { commands: vec!["git diff *".to_owned(), "rg *".to_owned()], ..Allowed::default() };
-        let got = resolve(&config("claude-code", None), &wiring(), &allowed).unwrap();
-        let command = &got.command;
-        assert_eq!(command[..2], ["claude", "-p"]);
-        assert_eq!(after(command, "--permission-mode"), ["dontAsk"]);
-        assert_eq!(after(command, "--setting-sources"), ["user"]);
-        assert!(command.contains(&"--strict-mcp-config".to_owned()));
-        assert_eq!(after(command, "--session-id"), ["01234567-89ab-4def-8123-456789abcdef"]);
-        let servers: serde_json::Value = serde_json::from_str(&after(command, "--mcp-config")[0]).unwrap();
-        assert_eq!(servers["mcpServers"].as_object().unwrap().len(), 1);
-        assert_eq!(servers["mcpServers"]["wloop"]["command"], "/opt/wloop");
-        assert_eq!(servers["mcpServers"]["wloop"]["args"], json!(["mcp"]));
-        assert_eq!(servers["mcpServers"]["wloop"]["env"]["WLOOP_SOCKET"], "/run/w.sock");
-        let allow = after(command, "--allowedTools");
-        assert!(allow.contains(&"mcp__wloop".to_owned()) && allow.contains(&"Bash(git diff *)".to_owned()), "{allow:?}");
-        let deny = after(command, "--disallowedTools");
-        assert!(deny.contains(&"Edit".to_owned()) && deny.contains(&"WebFetch".to_owned()) && !deny.contains(&"Bash".to_owned()));
-        assert!(!command.iter().any(|word| word.contains("bypass") || word.contains("skip-permissions") || word.contains('<')));
-        assert!((got.output, got.forks) == (OutputFormat::Claude, true) && got.pass.contains(&"ANTHROPIC_*"));
-        let edits = Allowed { edit: true, fetch: true, commands: vec!["make".to_owned()] };
-        let command = resolve(&config("claude-code", None), &wiring(), &edits).unwrap().command;
-        assert_eq!(after(&command, "--permission-mode"), ["acceptEdits"]);
-        assert!(!command.contains(&"--disallowedTools".to_owned()), "an empty list has no flag");
-    }
-
-    #[test]
-    fn a_command_is_run_as_given_and_its_words_are_filled_in() {
-        // RUN-01
-        let got =
-            resolve(&config("command", Some(&["x", "--in=<cwd>", "<uuid>", "a<b"])), &wiring(), &Allowed::default()).unwrap();
-        assert_eq!(got.command, ["x", "--in=/trees/one", "01234567-89ab-4def-8123-456789abcdef", "a<b"]);
-        assert_eq!((got.output, got.forks), (OutputFormat::Plain, false));
-        let beside = AgentConfig { output: Some("codex".to_owned()), forks: true, ..config("claude-code", Some(&["mine"])) };
-        let got = resolve(&beside, &wiring(), &Allowed::default()).unwrap();
-        assert_eq!((got.command, got.output), (vec!["mine".to_owned()], OutputFormat::Codex));
-        assert!(got.pass.contains(&"CLAUDE_CONFIG_DIR"), "a key beside a preset replaces only that key");
-    }
-
-    #[test]
-    fn what_is_wrong_is_refused_by_its_key() {
-        // RUN-01
-        let odd_output = AgentConfig { output: Some("xml".to_owned()), ..config("command", Some(&["x"])) };
-        for (wrong, key) in [
-            (config("cursor", None), "`agents.a.preset`"),
-            (config("", Some(&["x"])), "`agents.a.preset`"),
-            (config("command", None), "`agents.a.headless.command`"),
-            (config("command", Some(&[])), "`agents.a.headless.command`"),
-            (config("command", Some(&[" "])), "`agents.a.headless.command`"),
-            (odd_output, "`agents.a.headless.output`"),
-        ] {
-            let fault = check(&wrong).unwrap_err();
-            assert!(fault.to_string().starts_with(key), "{fault}");
-            assert_eq!(resolve(&wrong, &wiring(), &Allowed::default()).unwrap_err(), fault);
-        }
-    }
-
-    #[tokio::test]
-    async fn doctor_says_where_an_agent_is_and_what_is_wrong() {
-        // RUN-02, RUN-05
-        use std::os::unix::fs::PermissionsExt as _;
-        let dir = tempfile::tempdir().unwrap();
-        let program = dir.path().join("claude");
-        std::fs::write(&program, "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.0 (Claude Code)'\n").unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let environment: BTreeMap<String, String> =
-            [("PATH".to_owned(), format!("{}:/bin:/usr/bin", dir.path().display()))].into();
-        let good = AgentConfig { env_pass: vec!["GH_TOKEN".to_owned(), "MINE".to_owned()], ..config("claude-code", None) };
-        let check = doctor(&good, &environment).await;
-        assert_eq!((check.found.as_deref(), check.version.as_deref()), (Some(program.as_path()), Some("2.1.0 (Claude Code)")));
-        assert_eq!(check.runners, ["headless"]);
-        assert!(matches!(check.attention.as_slice(), [one] if one.contains("`GH_TOKEN`")), "{:?}", check.attention);
-        let none = doctor(&config("command", Some(&["no-such-agent"])), &environment).await;
-        assert!(none.found.is_none() && none.runners.is_empty() && none.attention[0].contains("`no-such-agent`"));
-        let broken = doctor(&config("claude-code", Some(&["false"])), &environment).await;
-        assert!(broken.version.is_none() && broken.attention[0].contains("--version"));
-        assert!(doctor(&config("odd", None), &environment).await.attention[0].contains("`agents.a.preset`"));
-    }
-}
+#[path = "preset_tests.rs"]
+mod tests;

@@ -349,7 +349,7 @@ async fn reuse(spec: &WorktreeSpec, git: &Git) -> Result<(), WorktreeFault> {
 
 /// The files that `cleanup.disposable` covers: a pattern without a slash by name in any folder, another by path. One that is no
 /// pattern covers nothing, so that a file too many is kept.
-fn covering(patterns: &[String]) -> GlobSet {
+pub(crate) fn covering(patterns: &[String]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         let anywhere = if pattern.contains('/') { pattern.clone() } else { format!("**/{pattern}") };

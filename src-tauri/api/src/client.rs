@@ -25,8 +25,9 @@ pub use stream::{Events, PATIENCE};
 use crate::operation::{self, Method, Operation};
 use crate::problem::Problem;
 use crate::types::{
-    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Gate, Health, Holds, PauseRequest, PlanAnswer, PlanItem,
-    PlanRequest, Post, Resolve, Status, ToolAnswer, Turn, TurnDetail, TurnRequest, UnitDetail,
+    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Fact, Gate, GhAnswer, GhRequest, Health, Holds, HookRequest,
+    PauseRequest, PlanAnswer, PlanItem, PlanRequest, Post, PromptRequest, Resolve, Session, Status, ToolAnswer, Turn, TurnDetail,
+    TurnRequest, UnitDetail,
 };
 
 /// What a call may take when nothing else is said. Publishing looks a doubtful post up for up to half a minute, so it is above that.
@@ -198,6 +199,15 @@ impl Client {
     pub async fn unit(&self, unit: &str) -> Result<UnitDetail, ClientError> {
         let (provider, key) = provider_and_key(unit);
         self.read(&operation::UNIT, &[provider, key], &[]).await
+    }
+
+    /// Every fact of a unit.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn unit_facts(&self, unit: &str) -> Result<Vec<Fact>, ClientError> {
+        let (provider, key) = provider_and_key(unit);
+        self.read(&operation::UNIT_FACTS, &[provider, key], &[]).await
     }
 
     /// Pauses, resumes, mutes or unmutes a unit, in any spelling that the command line takes: `operation` is one of the four.
@@ -405,6 +415,47 @@ impl Client {
     /// See [`ClientError`].
     pub async fn tool(&self, session: &str, tool: &str, arguments: &serde_json::Value) -> Result<ToolAnswer, ClientError> {
         self.write(&operation::TOOL, &[session, tool], Some(arguments)).await
+    }
+
+    /// Sessions, newest first; of this state, or without the closed ones.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn sessions(&self, state: Option<&str>) -> Result<Vec<Session>, ClientError> {
+        let query: Vec<(&str, String)> = state.iter().map(|state| ("state", (*state).to_owned())).collect();
+        self.read(&operation::SESSIONS, &[], &query).await
+    }
+
+    /// Tells what an agent's own hook told.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn hook(&self, report: &HookRequest) -> Result<Session, ClientError> {
+        self.write(&operation::HOOK, &[], Some(report)).await
+    }
+
+    /// Closes a session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn close_session(&self, session: &str) -> Result<Session, ClientError> {
+        self.write(&operation::CLOSE_SESSION, &[session], None::<&()>).await
+    }
+
+    /// Types into a session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn prompt_session(&self, session: &str, text: &str) -> Result<Session, ClientError> {
+        self.write(&operation::PROMPT_SESSION, &[session], Some(&PromptRequest { text: text.to_owned() })).await
+    }
+
+    /// Makes one call of the `gh` on the path of an agent session.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn gh(&self, session: &str, request: &GhRequest) -> Result<GhAnswer, ClientError> {
+        self.write(&operation::GH, &[session], Some(request)).await
     }
 
     /// The description of the API.

@@ -95,7 +95,8 @@ operations! {
     RESOLVE_GATE = Post "/api/gates/{id}/{intent}" Person "Resolve" -> "Gate", "Resolves a gate by one of its intents.";
     PLAN = Get "/api/plan" Anyone "" -> "[PlanItem]", "Planned rounds, in order of their planning.";
     DECIDE_PLAN = Post "/api/plan" Person "PlanRequest" -> "PlanAnswer", "Runs, skips or guides the planned rounds of a unit.";
-    UNIT = Get "/api/units/{provider}/{key}" Anyone "" -> "UnitDetail", "A unit: its rounds, and why no other runs.";
+    UNIT = Get "/api/units/{provider}/{key}" Anyone "" -> "UnitDetail", "One pull request: where it stands, its rounds, why no other runs, and what can be started on it.";
+    UNIT_FACTS = Get "/api/units/{provider}/{key}/facts" Anyone "" -> "[Fact]", "Every fact of a pull request, as the next sweep would read it.";
     PAUSE_UNIT = Post "/api/units/{provider}/{key}/pause" Person "" -> "UnitDetail", "No round of this unit starts by itself.";
     RESUME_UNIT = Post "/api/units/{provider}/{key}/resume" Person "" -> "UnitDetail", "Rounds of this unit are planned anew.";
     MUTE_UNIT = Post "/api/units/{provider}/{key}/mute" Person "" -> "UnitDetail", "Rounds of this unit are not announced, and go on.";
@@ -121,7 +122,12 @@ operations! {
     POST_RETRY = Post "/api/posts/{id}/retry" Person "" -> "Post", "Sends a failed post again; a doubtful one is looked up first.";
     POST_DISCARD = Post "/api/posts/{id}/discard" Person "Discard" -> "Post", "Drops a failed post.";
     EVENTS = Get "/api/events" Anyone "" -> "[Event]" ? ("since", "unit", "limit"), "The record after `since`; live with `Accept: text/event-stream`.";
+    SESSIONS = Get "/api/sessions" Anyone "" -> "[Session]" ? ("state", "limit"), "Sessions, newest first; `state` narrows, and closed ones are left out without it.";
+    HOOK = Post "/api/sessions/hook" Person "HookRequest" -> "Session", "What an agent's own hook tells of its session.";
+    CLOSE_SESSION = Post "/api/sessions/{id}/close" Person "" -> "Session", "Closes a session that is not in use.";
+    PROMPT_SESSION = Post "/api/sessions/{id}/prompt" Person "PromptRequest" -> "Session", "Types into a session; a headless one takes none.";
     TOOL = Post "/api/sessions/{id}/tools/{tool}" ThatSession "" -> "ToolAnswer", "One call of a tool of an agent session.";
+    GH = Post "/api/sessions/{id}/gh" ThatSession "GhRequest" -> "GhAnswer", "One call of the `gh` on the path of an agent session.";
     OPENAPI = Get "/api/openapi.json" Anyone "" -> "", "The description of this API.";
 }
 

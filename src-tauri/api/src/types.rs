@@ -1,16 +1,17 @@
 //! What travels over the socket. Times are RFC 3339 instants; ids are the full 32 hexadecimal digits, with the shortest prefix
 //! that a list may show beside them.
 
+mod drafts;
 mod stops;
+mod unit;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use stops::{HeldUnit, Holds, PauseRequest, Skipped, Trust, UnitDetail};
-mod drafts;
-
 pub use drafts::{Draft, DraftEdit, DraftEffect, DraftGroup, DraftRequest, DraftRevision};
+pub use stops::{HeldUnit, Holds, PauseRequest, Skipped, Trust};
+pub use unit::{Fact, Reviewed, Reviewer, UnitAction, UnitDetail};
 
 /// `GET /healthz`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -538,4 +539,79 @@ pub struct ToolRefusal {
     pub message: String,
     /// What to do.
     pub hint: String,
+}
+
+/// One call of the `gh` on an agent's path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GhRequest {
+    /// Its arguments, without the program.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// What the files that it names hold; `-` is standard input.
+    #[serde(default)]
+    pub files: std::collections::BTreeMap<String, String>,
+}
+
+/// What a call of `gh` prints, and how it exits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GhAnswer {
+    /// Its exit code.
+    pub code: i32,
+    /// For standard output.
+    pub out: String,
+    /// For standard error.
+    pub err: String,
+}
+
+/// A session: one conversation with one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Session {
+    /// The id.
+    pub id: String,
+    /// The shortest prefix of six digits or more that only this session has.
+    pub short: String,
+    /// The agent's name.
+    pub agent: String,
+    /// `wloop` for one that the loop started, `hook` for one that an agent's own hooks told of.
+    pub manager: String,
+    /// Whether the loop started it.
+    pub managed: bool,
+    /// `active`, `dormant` or `closed`.
+    pub state: String,
+    /// The folder.
+    pub folder: String,
+    /// Whether it acts for the person.
+    pub driven: bool,
+    /// Whether it can be known that the person typed into it.
+    pub prompt_knowable: bool,
+    /// The newest turn that ran in it.
+    pub turn: Option<String>,
+    /// When it was made.
+    #[schemars(with = "String")]
+    pub created_at: Timestamp,
+    /// When it was last seen to be alive.
+    #[schemars(with = "String")]
+    pub seen_at: Timestamp,
+}
+
+/// What an agent's own hook tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HookRequest {
+    /// `SessionStart`, `UserPromptSubmit`, `Stop` or `SessionEnd`.
+    pub event: String,
+    /// The agent's name; `claude-code` without one.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// What the agent wrote to the hook, of which `session_id` and `cwd` are read and no word of a prompt is kept.
+    pub payload: serde_json::Value,
+}
+
+/// Something to be typed into a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PromptRequest {
+    /// The text.
+    pub text: String,
 }

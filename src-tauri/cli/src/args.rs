@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Mute(HoldArguments),
     /// Announce rounds again
     Unmute(HoldArguments),
+    /// Show where a pull request stands, why no round runs on it, and every fact that rules read of it
+    Facts(FactsArguments),
     /// Review a pull request now; it does not wait for a window
     Review(ReviewArguments),
     /// List and show the rounds that ran
@@ -52,6 +54,12 @@ pub(crate) enum Command {
     Turn(TurnArguments),
     /// List, show, write and answer drafts: nothing of them goes out before you approve it
     Outbox(OutboxArguments),
+    /// List sessions with agents
+    Sessions,
+    /// Act on one session
+    Session(SessionArguments),
+    /// Tell the daemon what an agent's own hook tells; for the agent's settings
+    Hook(HookArguments),
     /// List what went out, and settle what failed or cannot be told
     Posts(PostsArguments),
     /// Print the record of what happened
@@ -193,6 +201,13 @@ pub(crate) enum PlanCommand {
     },
 }
 
+/// `wloop facts`.
+#[derive(Debug, Args)]
+pub(crate) struct FactsArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`
+    pub(crate) unit: String,
+}
+
 /// `wloop review`.
 #[derive(Debug, Args)]
 pub(crate) struct ReviewArguments {
@@ -320,6 +335,43 @@ pub(crate) enum OutboxCommand {
         #[arg(value_parser = id)]
         id: String,
     },
+}
+
+/// `wloop session`.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: SessionCommand,
+}
+
+/// What can be done with a session.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Close a session that is not in use
+    Close {
+        /// The session's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+    },
+    /// Type into a session
+    Prompt {
+        /// The session's id, or at least its first four characters
+        #[arg(value_parser = id)]
+        id: String,
+        /// The text; `-` reads it from standard input
+        text: String,
+    },
+}
+
+/// `wloop hook`.
+#[derive(Debug, Args)]
+pub(crate) struct HookArguments {
+    /// What happened: SessionStart, UserPromptSubmit, Stop or SessionEnd
+    pub(crate) event: String,
+    /// The agent's name
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
 }
 
 /// `wloop posts`.

@@ -3,6 +3,7 @@
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod events;
+pub(crate) mod facts;
 pub(crate) mod follow;
 pub(crate) mod gates;
 pub(crate) mod holds;
@@ -10,5 +11,6 @@ pub(crate) mod inbox;
 pub(crate) mod outbox;
 pub(crate) mod plan;
 pub(crate) mod posts;
+pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod turns;

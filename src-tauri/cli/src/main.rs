@@ -5,6 +5,7 @@ mod commands;
 mod context;
 mod demo;
 mod failure;
+mod gh;
 mod guard;
 mod output;
 mod usage;
@@ -30,18 +31,18 @@ fn main() -> ExitCode {
         && environment.get("TERM").is_none_or(|terminal| terminal != "dumb");
     let (terminal, error_terminal) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
     let out = Output { terminal, colour: terminal && takes_colour, error_terminal, error_colour: error_terminal && takes_colour };
-    let arguments = match Arguments::try_parse() {
+    let input_terminal = std::io::stdin().is_terminal();
+    let mut context = Context { environment, home_flag: None, json: false, input_terminal, out, now: Timestamp::now };
+    let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if gh::is_called(&words) {
+        return gh::run(&context, &words);
+    }
+    let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(error) => return usage::answer(&error, out),
     };
-    let context = Context {
-        environment,
-        home_flag: arguments.home,
-        json: arguments.json,
-        input_terminal: std::io::stdin().is_terminal(),
-        out,
-        now: Timestamp::now,
-    };
+    context.home_flag = arguments.home;
+    context.json = arguments.json;
     match run(&context, arguments.command) {
         Ok(code) => code,
         Err(failure) => {
@@ -68,10 +69,14 @@ fn run(context: &Context, command: Command) -> Result<ExitCode, Failure> {
         Command::Resume(arguments) => context.run(commands::holds::resume(context, &arguments))?,
         Command::Mute(arguments) => context.run(commands::holds::mute(context, &arguments))?,
         Command::Unmute(arguments) => context.run(commands::holds::unmute(context, &arguments))?,
+        Command::Facts(arguments) => context.run(commands::facts::run(context, &arguments))?,
         Command::Review(arguments) => context.run(commands::turns::review(context, &arguments))?,
         Command::Turns(arguments) => context.run(commands::turns::run(context, &arguments))?,
         Command::Turn(arguments) => context.run(commands::turns::act(context, &arguments))?,
         Command::Outbox(arguments) => context.run(commands::outbox::run(context, &arguments))?,
+        Command::Sessions => context.run(commands::sessions::list(context))?,
+        Command::Session(arguments) => context.run(commands::sessions::act(context, &arguments))?,
+        Command::Hook(arguments) => commands::sessions::hook(context, &arguments),
         Command::Posts(arguments) => context.run(commands::posts::run(context, &arguments))?,
         Command::Events(arguments) => context.run(commands::events::run(context, &arguments))?,
     }

@@ -88,6 +88,8 @@ kinds! {
     TurnFailed = "turn_failed" Moved, "The turn failed.";
     TurnDismissed = "turn_dismissed" Moved, "The turn was ended.";
     TurnUnrecorded = "turn_unrecorded" Moved, "The agent ended without a record.";
+    SessionOpened = "session_opened" Inner, "An agent's own hooks told of a session.";
+    SessionClosed = "session_closed" Done, "The person closed a session.";
     UnitSituation = "unit_situation" Moved, "A unit entered or left what is watched.";
     ProfileLoaded = "profile_loaded" Done, "A profile was loaded.";
     HealthChanged = "health_changed" Inner, "A check of health changed.";

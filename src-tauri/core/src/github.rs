@@ -195,6 +195,20 @@ pub enum ReviewState {
     Dismissed,
 }
 
+impl ReviewState {
+    /// GitHub's word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Commented => "COMMENTED",
+            Self::Approved => "APPROVED",
+            Self::ChangesRequested => "CHANGES_REQUESTED",
+            Self::Dismissed => "DISMISSED",
+        }
+    }
+}
+
 /// One review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
@@ -231,6 +245,8 @@ pub struct Comment {
     pub created_at: Timestamp,
     /// Its address.
     pub url: String,
+    /// The node id of the review that it came with; empty in the conversation and where GitHub does not tell.
+    pub review: String,
 }
 
 /// A review thread.
@@ -299,6 +315,16 @@ pub struct Detail {
     pub threads: Vec<Thread>,
     /// Comments of the conversation, oldest first.
     pub comments: Vec<Comment>,
+    /// The checks on the head, and on no other commit (GH-FACT-16).
+    pub checks: Vec<Check>,
+    /// When a review was last requested from anyone, whether the request still stands or not.
+    pub last_requested_at: Option<Timestamp>,
+    /// When the force push happened that made the present head, where one did (GH-FACT-13).
+    pub head_forced_at: Option<Timestamp>,
+    /// Whether the author lets maintainers push to the head's branch.
+    pub maintainer_can_modify: bool,
+    /// Whether the viewer may push to the head's branch.
+    pub can_push: bool,
     /// GitHub's clock at the answer (GH-SYNC-46).
     pub read_at: Timestamp,
     /// GitHub's clock minus ours, in milliseconds.
@@ -523,7 +549,13 @@ pub enum ReadFault {
     Unusable(String),
 }
 
+pub mod busy;
+pub mod checks;
 pub mod diff;
 pub mod facts;
 pub mod material;
 pub mod publish;
+mod sightings;
+
+pub use checks::{Check, CheckKind};
+pub use sightings::Sightings;

@@ -1,6 +1,7 @@
 //! What wloop decides, and nothing else: facts, predicates, gates, windows, posts and turns as values and pure functions. Time,
 //! ids and everything that was read come in as arguments.
 
+pub mod calendar;
 pub mod cap;
 pub mod consequence;
 pub mod draft;
@@ -11,6 +12,7 @@ pub mod id;
 pub mod plan;
 pub mod post;
 pub mod rules;
+pub mod session;
 pub mod stops;
 pub mod turn;
 pub mod window;

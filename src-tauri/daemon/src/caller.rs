@@ -3,6 +3,8 @@
 //! process of the same user can reach the socket (CLI-17).
 
 use wloop_core::id::SessionId;
+use wloop_core::session::{Typing, driven};
+use wloop_store::rows::SessionRow;
 use wloop_store::{ProcessRow, Reads, StoreError};
 
 use crate::input::Caller;
@@ -46,6 +48,32 @@ pub(crate) fn identify(
         Some(text) => match text.parse::<SessionId>() {
             Ok(id) if reads.session(id)?.is_some() => Ok(Caller::Session(id)),
             _ => Ok(Caller::Unknown(format!("the session `{text}` is not known"))),
+        },
+    }
+}
+
+/// What decides whether a session acts for the person (RES-06 to RES-10, SES-04).
+pub(crate) fn typing(reads: &Reads<'_>, row: &SessionRow) -> Result<Typing, StoreError> {
+    let managed = row.manager == "wloop";
+    let newest = |by_person| Ok::<_, StoreError>(reads.newest_prompt(row.id, by_person)?.map(|prompt| prompt.id));
+    Ok(Typing {
+        managed,
+        prompt_knowable: managed || reads.hooked(row.id)?.is_some_and(|hooked| hooked.reports_prompts),
+        by_loop: newest(false)?,
+        by_person: newest(true)?,
+        turn_runs: reads.turn_runs_in(row.id)?,
+        closed: row.state == "closed",
+    })
+}
+
+/// Whether a caller acts for the person: the person, or a session that they drive.
+pub(crate) fn acts_for_person(reads: &Reads<'_>, caller: &Caller) -> Result<bool, StoreError> {
+    match caller {
+        Caller::Person => Ok(true),
+        Caller::Unknown(_) => Ok(false),
+        Caller::Session(id) => match reads.session(*id)? {
+            Some(row) => Ok(driven(&typing(reads, &row)?)),
+            None => Ok(false),
         },
     }
 }

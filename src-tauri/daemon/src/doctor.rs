@@ -259,9 +259,16 @@ async fn agents(rules: &Rules, environment: &BTreeMap<String, String>, checks: &
         }
     }
     for config in configs {
-        let found = preset::doctor(&config, environment).await;
+        let found = wloop_agents::doctor::doctor(&config, environment).await;
         let what = match (&found.found, &found.version) {
-            (Some(path), Some(version)) => format!("`{}`: {} ({version})", found.name, path.display()),
+            (Some(path), Some(version)) => {
+                let signed = match found.signed_in {
+                    Some(true) => ", signed in",
+                    Some(false) => ", nobody is signed in",
+                    None => "",
+                };
+                format!("`{}`: {} ({version}){signed}; runs {}", found.name, path.display(), found.runners.join(" and "))
+            }
             (Some(path), None) => format!("`{}`: {}", found.name, path.display()),
             (None, _) => format!("`{}`: `{}` is not found", found.name, found.program),
         };

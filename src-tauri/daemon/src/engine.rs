@@ -3,6 +3,7 @@
 //! memory: [`Engine::jobs`] reads it from the rows.
 
 mod blocks;
+pub(crate) mod book;
 mod caps;
 mod draft_repairs;
 mod draft_tools;
@@ -11,12 +12,14 @@ mod gates;
 mod holds;
 mod jobs;
 mod observe;
+pub(crate) mod offers;
 mod plan;
 mod posts;
 mod release;
 mod repairs;
 mod requests;
 mod sends;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -26,7 +29,7 @@ use jiff::{SignedDuration, Timestamp};
 use wloop_core::event::EventKind;
 use wloop_core::gate::Actor;
 use wloop_core::github::PostOrder;
-use wloop_core::id::{GateId, IdSource, PostId, TurnId};
+use wloop_core::id::{GateId, IdSource, PostId, SessionId, TurnId};
 use wloop_store::rows::NewEvent;
 use wloop_store::{Reads, Store, Writes};
 
@@ -70,6 +73,8 @@ pub enum Reply {
     Draft(PostId),
     /// A post.
     Post(PostId),
+    /// A session.
+    Session(SessionId),
     /// A tool's answer.
     Tool(serde_json::Value),
     /// A tool's answer comes when this post is settled.
@@ -112,6 +117,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) ids: &'a mut (dyn IdSource + Send),
     pub(crate) now: Timestamp,
     pub(crate) generation: i64,
+    /// Who asks, while a request is carried out: the person, through a session where one is driven (RES-03).
+    pub(crate) acting: Actor,
 }
 
 impl Cx<'_> {
@@ -184,7 +191,7 @@ impl Engine {
     fn transaction<T>(&mut self, now: Timestamp, work: impl FnOnce(&mut Cx<'_>) -> Answer<T>) -> Answer<T> {
         let Self { store, rules, ids, generation } = self;
         store.write(|tx| {
-            let mut cx = Cx { tx, rules, ids: ids.as_mut(), now, generation: *generation };
+            let mut cx = Cx { tx, rules, ids: ids.as_mut(), now, generation: *generation, acting: Actor::PERSON };
             cx.notice_clock()?;
             work(&mut cx)
         })

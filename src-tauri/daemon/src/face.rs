@@ -86,6 +86,12 @@ pub fn run_mcp(socket: PathBuf, session: Option<String>) -> ExitCode {
     }
 }
 
+/// The files that a call of the `gh` on an agent's path names; `-` is standard input.
+#[must_use]
+pub fn gh_files(arguments: &[String]) -> Vec<String> {
+    wloop_agents::gh::files(arguments)
+}
+
 /// The names of environment variables by which the command line takes itself for an agent's (CLI-15), with the configuration's own.
 /// A configuration that does not load adds none.
 #[must_use]

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wloop_agents::tools::ToolCall;
 use wloop_core::draft::Delivery;
+use wloop_core::github::busy::Workplace;
 use wloop_core::github::{Detail, Inventory, LookUp, ReadFault, RepoName, SendOutcome};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
 use wloop_core::stops::{BlockKind, HoldKind};
@@ -129,6 +130,17 @@ pub enum Request {
     },
     /// Send a failed draft again.
     RetryDraft(PostId),
+    /// An agent's own hook tells of its session (SES-03).
+    Hook {
+        /// The agent's name.
+        agent: String,
+        /// What it tells.
+        report: HookReport,
+    },
+    /// Close a session.
+    CloseSession(SessionId),
+    /// Type into a session.
+    PromptSession(SessionId),
     /// The person says that a doubtful post was sent.
     PostSent(PostId),
     /// Send a failed post again.
@@ -170,6 +182,40 @@ pub struct NewDraft {
     pub task: Option<TaskId>,
     /// The caller's own name for it: the same once more is the same draft (API-10).
     pub key: Option<String>,
+}
+
+/// What an agent's own hook tells (SES-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookReport {
+    /// What happened.
+    pub event: HookEvent,
+    /// The agent's own id of the conversation.
+    pub remote: String,
+    /// The folder.
+    pub folder: String,
+}
+
+/// What an agent's own hook tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookEvent {
+    /// A session began, or went on.
+    SessionStart,
+    /// The person typed.
+    UserPromptSubmit,
+    /// The agent is done with it.
+    Stop,
+    /// The session ended.
+    SessionEnd,
+}
+
+impl HookEvent {
+    /// Each with its word.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::SessionStart, "SessionStart"),
+        (Self::UserPromptSubmit, "UserPromptSubmit"),
+        (Self::Stop, "Stop"),
+        (Self::SessionEnd, "SessionEnd"),
+    ];
 }
 
 /// What a provider showed.
@@ -321,6 +367,8 @@ pub struct Prepared {
     pub head: String,
     /// The merge base.
     pub merge_base: String,
+    /// Whether somebody works in it: a round is not given to an agent in a busy one (ROUND-27).
+    pub workplace: Workplace,
 }
 
 /// Which read is needed before a request can be answered.

@@ -5,6 +5,7 @@ mod doctor;
 pub mod edge;
 pub mod engine;
 pub mod face;
+mod gh;
 mod health;
 pub mod home;
 mod hub;

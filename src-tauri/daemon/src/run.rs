@@ -209,15 +209,16 @@ fn adopt_orphans() {
     }
 }
 
-/// The folder that comes first on an agent's `PATH`: it holds `wloop`.
+/// The folder that comes first on an agent's `PATH`: it holds `wloop`, also under the name `gh` (GH-PUB-23).
 fn make_tools(home: &Home) -> Result<std::path::PathBuf, String> {
     let tools = home.data.join("tools");
     make_folder(&tools)?;
-    let link = tools.join("wloop");
     let me = std::env::current_exe().map_err(|fault| format!("the program's own path is not known: {fault}"))?;
-    if std::fs::read_link(&link).ok().as_deref() != Some(me.as_path()) {
-        let _old = std::fs::remove_file(&link);
-        std::os::unix::fs::symlink(&me, &link).map_err(|fault| format!("`{}` cannot be made: {fault}", link.display()))?;
+    for link in ["wloop", "gh"].map(|name| tools.join(name)) {
+        if std::fs::read_link(&link).ok().as_deref() != Some(me.as_path()) {
+            let _old = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(&me, &link).map_err(|fault| format!("`{}` cannot be made: {fault}", link.display()))?;
+        }
     }
     Ok(tools)
 }

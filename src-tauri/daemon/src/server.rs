@@ -5,6 +5,7 @@ mod drafts;
 mod live;
 mod openapi;
 mod routes;
+mod sessions;
 mod stops;
 
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};

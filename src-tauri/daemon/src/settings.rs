@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
+use wloop_core::calendar::Calendar;
 use wloop_core::github::RepoName;
 use wloop_core::github::facts::{AdmittedTeams, Drafts, Mode, Settings};
 use wloop_core::rules::config::{Config, ReviewDrafts, RoundMode, TeamPolicy};
@@ -125,12 +126,32 @@ impl Rules {
             per_head: self.config.github.rounds.per_head,
             followups_without_workspace: set.followups_without_workspace,
             automated: set.automated_reviewers,
+            conflict_window: set.conflict_window,
+            checks_stalled_after: set.checks_stalled_after,
+            address_mode: match set.address.mode {
+                RoundMode::Act => Mode::Act,
+                RoundMode::Observe => Mode::Observe,
+                RoundMode::Off => Mode::Off,
+            },
+            address_settle: set.address.settle,
+            address_reviews: set.address_reviews,
+            address_checks: set.address_checks,
+            address_attempts: set.address_attempts,
+            address_without_workspace: set.address_without_workspace,
+            calendar: self.calendar(),
             admitted_teams: match &self.config.github.teams {
                 TeamPolicy::All => AdmittedTeams::All(teams.to_vec()),
                 TeamPolicy::None => AdmittedTeams::None,
                 TeamPolicy::Only(only) => AdmittedTeams::Only(only.clone()),
             },
         }
+    }
+
+    /// Days and working hours of the person's place; a zone that this machine does not know is the system's.
+    #[must_use]
+    pub fn calendar(&self) -> Calendar {
+        let named = self.config.zone.as_deref().and_then(|name| TimeZone::get(name).ok());
+        Calendar::new(named.unwrap_or_else(TimeZone::system), &self.config.working_days, &self.config.working_hours)
     }
 
     /// A workflow's approval table with the configuration laid over it (APPR-45).

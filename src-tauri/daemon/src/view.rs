@@ -303,3 +303,22 @@ pub(crate) fn provider(
 pub(crate) fn open_gates(counted: &BTreeMap<GateKind, u64>) -> BTreeMap<String, u64> {
     GateKind::ALL.iter().map(|(kind, word)| ((*word).to_owned(), counted.get(kind).copied().unwrap_or(0))).collect()
 }
+
+/// A session.
+pub(crate) fn session(reads: &Reads<'_>, row: &wloop_store::rows::SessionRow) -> Result<api::Session, StoreError> {
+    let typing = crate::caller::typing(reads, row)?;
+    Ok(api::Session {
+        id: row.id.to_string(),
+        short: reads.short(IdTable::Session, &row.id.to_string())?,
+        agent: row.agent.clone(),
+        manager: row.manager.clone(),
+        managed: typing.managed,
+        state: row.state.clone(),
+        folder: row.folder.clone(),
+        driven: wloop_core::session::driven(&typing),
+        prompt_knowable: typing.prompt_knowable,
+        turn: reads.newest_turn_of_session(row.id)?.map(|turn| turn.id.to_string()),
+        created_at: row.created_at,
+        seen_at: reads.session_seen(row)?,
+    })
+}

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wloop_core::gate::{GateStatus, Intent};
 use wloop_core::github::{
-    Account, AccountKind, Comment, Detail, InlineComment, Mergeable, PullState, Reason, RepoName, Requested, Review,
-    ReviewRequest, ReviewState, Reviewer, Side, Summary, Thread,
+    Account, AccountKind, Check, CheckKind, Comment, Detail, InlineComment, Mergeable, PullState, Reason, RepoName, Requested,
+    Review, ReviewRequest, ReviewState, Reviewer, Side, Summary, Thread,
 };
 
 /// A value that is written as JSON through its mirror.
@@ -122,6 +122,8 @@ mirrors! {
     ReviewState => ReviewStateMirror,
     Review => ReviewMirror,
     Comment => CommentMirror,
+    CheckKind => CheckKindMirror,
+    Check => CheckMirror,
     Thread => ThreadMirror,
     Detail => DetailMirror,
     Side => SideMirror,
@@ -260,6 +262,30 @@ struct CommentMirror {
     #[serde(with = "via")]
     created_at: Timestamp,
     url: String,
+    #[serde(default)]
+    review: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "CheckKind", rename_all = "snake_case")]
+enum CheckKindMirror {
+    Run,
+    Context,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Check")]
+struct CheckMirror {
+    #[serde(with = "via")]
+    kind: CheckKind,
+    app: String,
+    name: String,
+    outcome: String,
+    #[serde(with = "via")]
+    started_at: Option<Timestamp>,
+    #[serde(with = "via")]
+    completed_at: Option<Timestamp>,
+    database_id: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -310,6 +336,16 @@ struct DetailMirror {
     threads: Vec<Thread>,
     #[serde(with = "via")]
     comments: Vec<Comment>,
+    #[serde(default, with = "via")]
+    checks: Vec<Check>,
+    #[serde(default, with = "via")]
+    last_requested_at: Option<Timestamp>,
+    #[serde(default, with = "via")]
+    head_forced_at: Option<Timestamp>,
+    #[serde(default)]
+    maintainer_can_modify: bool,
+    #[serde(default)]
+    can_push: bool,
     #[serde(with = "via")]
     read_at: Timestamp,
     skew_ms: i64,

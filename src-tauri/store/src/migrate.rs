@@ -28,6 +28,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "ledger", sql: include_str!("migrations/0001_ledger.sql") },
     Migration { version: 2, name: "stops", sql: include_str!("migrations/0002_stops.sql") },
     Migration { version: 3, name: "drafts", sql: include_str!("migrations/0003_drafts.sql") },
+    Migration { version: 4, name: "sightings", sql: include_str!("migrations/0004_sightings.sql") },
+    Migration { version: 5, name: "sessions", sql: include_str!("migrations/0005_sessions.sql") },
 ];
 
 /// Where a start may be interrupted; tests end the process there.

@@ -14,6 +14,7 @@ mod events;
 mod gates;
 mod plan;
 mod posts;
+mod sessions;
 mod stops;
 mod turns;
 mod units;
@@ -42,6 +43,8 @@ pub enum IdTable {
     Draft,
     /// Planned rounds.
     Item,
+    /// Sessions.
+    Session,
     /// Tasks.
     Task,
 }
@@ -54,6 +57,7 @@ impl IdTable {
             Self::Post => "post",
             Self::Draft => "draft",
             Self::Item => "plan_item",
+            Self::Session => "session",
             Self::Task => "task",
         }
     }

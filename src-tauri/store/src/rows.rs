@@ -10,7 +10,7 @@ use wloop_core::consequence::Consequence;
 use wloop_core::draft::{Delivery, Proposer};
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, Gate, GateStatus};
-use wloop_core::github::{Account, Detail, RemotePost, Shape, Summary};
+use wloop_core::github::{Account, Detail, RemotePost, Shape, Sightings, Summary};
 use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
@@ -76,6 +76,8 @@ pub struct PullRow {
     pub read_after: Timestamp,
     /// Why the last read failed.
     pub fault: Option<String>,
+    /// When its head and its conflict were first seen (GH-SYNC-46).
+    pub sightings: Sightings,
 }
 
 /// A task, as far as gates need one (GATE-28 to GATE-37).
@@ -232,6 +234,34 @@ pub struct SessionRow {
     pub remote: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+/// Something that was typed into a session (SES-02).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptRow {
+    /// Its number; a later prompt has a higher one.
+    pub id: i64,
+    /// The session.
+    pub session: SessionId,
+    /// Whether the person typed it; the loop did otherwise.
+    pub by_person: bool,
+    /// The turn whose prompt it was.
+    pub turn: Option<TurnId>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What an agent's own hooks report of a session (SES-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookedRow {
+    /// The session.
+    pub session: SessionId,
+    /// Whether its agent tells of prompts.
+    pub reports_prompts: bool,
+    /// Whether its agent works on one.
+    pub works: bool,
+    /// When it was last told of.
+    pub seen_at: Timestamp,
 }
 
 /// The process of a turn (RUN-07).

@@ -15,6 +15,7 @@ mod events;
 mod gates;
 mod plan;
 mod posts;
+mod sessions;
 mod stops;
 mod turns;
 mod units;

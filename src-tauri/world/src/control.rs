@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::answer::{Answer, Asked};
 use crate::error::WorldError;
 use crate::faults::{Call, Fault, FaultKind, Match};
-use crate::model::{AccountKind, Reviewer};
+use crate::model::{AccountKind, CheckOutcome, Reviewer};
 use crate::rest;
 use crate::world::World;
 
@@ -38,10 +38,11 @@ pub(crate) fn answer(world: &World, asked: &Asked) -> Answer {
         ("POST", ["push"]) => push(world, &body),
         ("POST", ["request-review"]) => request_review(world, &body),
         ("POST", ["comment"]) => comment(world, &body),
+        ("POST", ["check"]) => check(world, &body),
         _ => {
             return Answer::error(
                 404,
-                "no such control; there are GET calls, GET state, POST faults, POST release, POST push, POST request-review, POST comment",
+                "no such control; there are GET calls, GET state, POST faults, POST release, POST push, POST request-review, POST comment, POST check",
             );
         }
     };
@@ -137,4 +138,18 @@ fn comment(world: &World, body: &Value) -> Result<Value, Refused> {
     let by = state.add_account(by, AccountKind::User);
     let id = state.comment(repo, number, by, written).map_err(said)?;
     Ok(json!({"id": id}))
+}
+
+/// `{"repo": "acme/api", "number": 1, "name": "tests", "outcome": "failure"}`: `queued`, `in_progress` or a conclusion of a check
+/// run on the head; with `"status": true` the state of a status context.
+fn check(world: &World, body: &Value) -> Result<Value, Refused> {
+    let (repo, number) = pull_of(body)?;
+    let outcome = match (text(body, "outcome")?, body.get("status").and_then(Value::as_bool)) {
+        (state, Some(true)) => CheckOutcome::Status(state.to_owned()),
+        ("queued", _) => CheckOutcome::Queued,
+        ("in_progress", _) => CheckOutcome::InProgress,
+        (conclusion, _) => CheckOutcome::Completed(conclusion.to_owned()),
+    };
+    world.state().set_check(repo, number, text(body, "name")?, outcome).map_err(said)?;
+    Ok(json!({}))
 }

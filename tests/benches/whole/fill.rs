@@ -12,7 +12,8 @@ use wloop_core::consequence::Consequence;
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, Closing, Gate, GateKind, GateStatus, Intent};
 use wloop_core::github::{
-    Account, AccountKind, Comment, Detail, Mergeable, PullState, Reason, RepoName, Review, ReviewState, Summary, Thread,
+    Account, AccountKind, Check, CheckKind, Comment, Detail, Mergeable, PullState, Reason, RepoName, Review, ReviewState,
+    Sightings, Summary, Thread,
 };
 use wloop_core::id::UnitRef;
 use wloop_core::plan::ItemState;
@@ -115,6 +116,7 @@ fn watched(tx: &Writes<'_>, n: u32, now: Timestamp) -> Result<(), StoreError> {
         body: text.clone(),
         created_at: before(now, n + k),
         url: format!("{url}#issuecomment-{k}"),
+        review: String::new(),
     };
     let detail = Detail {
         summary: summary.clone(),
@@ -156,6 +158,19 @@ fn watched(tx: &Writes<'_>, n: u32, now: Timestamp) -> Result<(), StoreError> {
             comments: vec![comment(3), comment(4)],
         }],
         comments: vec![comment(1), comment(2)],
+        checks: vec![Check {
+            kind: CheckKind::Run,
+            app: "ci".to_owned(),
+            name: "tests".to_owned(),
+            outcome: "SUCCESS".to_owned(),
+            started_at: Some(before(now, n)),
+            completed_at: Some(before(now, n)),
+            database_id: n.into(),
+        }],
+        last_requested_at: None,
+        head_forced_at: None,
+        maintainer_can_modify: false,
+        can_push: false,
         read_at: now,
         skew_ms: 0,
     };
@@ -170,6 +185,7 @@ fn watched(tx: &Writes<'_>, n: u32, now: Timestamp) -> Result<(), StoreError> {
         wants_detail: false,
         read_after: Timestamp::UNIX_EPOCH,
         fault: None,
+        sightings: Sightings::default(),
     })
 }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PlanItem, UnitName};
+use super::UnitName;
 
 /// What a trust gate is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,29 +28,6 @@ pub struct Skipped {
     pub workflow: String,
     /// Why, such as `paused` or `it is a draft`.
     pub because: String,
-}
-
-/// `GET /api/units/{provider}/{key}`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UnitDetail {
-    /// The unit.
-    pub unit: UnitName,
-    /// Whether it is watched.
-    pub watched: bool,
-    /// Whether no round of it starts by itself: it is paused, or everything is.
-    pub paused: bool,
-    /// Whether it is paused by itself, so that it stays so when everything goes on.
-    pub paused_itself: bool,
-    /// Whether its rounds are not announced.
-    pub muted: bool,
-    /// Its planned rounds.
-    pub rounds: Vec<PlanItem>,
-    /// The workflows that have none planned, with the reason.
-    pub skipped: Vec<Skipped>,
-    /// Guidance for its next round (WIN-36).
-    pub guidance: Option<String>,
-    /// Guidance that came too late: offered, and never handed over unasked (F10).
-    pub guidance_kept: Vec<String>,
 }
 
 /// The body of `POST /api/pause`.

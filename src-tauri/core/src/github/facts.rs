@@ -7,9 +7,18 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::publish::digest;
 use super::{Account, AccountKind, Detail, PullState, Review, ReviewRequest, ReviewState, Reviewer};
+use crate::calendar::Calendar;
 use crate::rules::value::{Frame, Value};
 
+mod address;
 mod rounds;
+mod situation;
+mod time;
+mod words;
+
+pub use address::{Covered, address_key};
+pub use situation::Situation;
+pub use words::{RowWords, by_hand, row_words};
 
 /// What the loop does with reviews in a repository: `plugins.github.review.mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +86,24 @@ pub struct Settings {
     pub automated: Vec<String>,
     /// `plugins.github.teams`.
     pub admitted_teams: AdmittedTeams,
+    /// `plugins.github.conflict_window`: how long a conflict may pass by itself.
+    pub conflict_window: SignedDuration,
+    /// `plugins.github.checks_stalled_after`.
+    pub checks_stalled_after: SignedDuration,
+    /// `plugins.github.address.mode`.
+    pub address_mode: Mode,
+    /// `plugins.github.address.settle`: how long the newest review rests before an address round.
+    pub address_settle: SignedDuration,
+    /// `plugins.github.address_reviews`.
+    pub address_reviews: bool,
+    /// `plugins.github.address_checks`.
+    pub address_checks: bool,
+    /// `plugins.github.address_attempts`.
+    pub address_attempts: u32,
+    /// `plugins.github.address_without_workspace`.
+    pub address_without_workspace: bool,
+    /// Days and working hours of the person's place.
+    pub calendar: Calendar,
 }
 
 impl Default for Settings {
@@ -91,6 +118,15 @@ impl Default for Settings {
             followups_without_workspace: false,
             automated: Vec::new(),
             admitted_teams: AdmittedTeams::All(Vec::new()),
+            conflict_window: SignedDuration::from_mins(30),
+            checks_stalled_after: SignedDuration::from_hours(2),
+            address_mode: Mode::Act,
+            address_settle: SignedDuration::from_mins(5),
+            address_reviews: true,
+            address_checks: true,
+            address_attempts: 3,
+            address_without_workspace: false,
+            calendar: Calendar::default(),
         }
     }
 }
@@ -160,6 +196,31 @@ pub struct Book {
     /// When the present head was first seen, by GitHub's clock (GH-SYNC-46). Without it the pull request's last change stands in: no
     /// push is newer.
     pub head_seen_at: Option<Timestamp>,
+    /// Since when it conflicts, by GitHub's clock (GH-FACT-15).
+    pub conflict_since: Option<Timestamp>,
+    /// Whether it is in the inventory.
+    pub tracked: bool,
+    /// Whether a planned round waits or counts down.
+    pub pending: bool,
+    /// Whether a review turn is `sent` or `started`; one that is `starting` reads as `sent`.
+    pub reviewing: bool,
+    /// The marks of the address rounds (ROUND-18).
+    pub addressed: Addressed,
+    /// The failing checks that the address rounds covered, the newest round first.
+    pub address_rounds: Vec<Vec<String>>,
+    /// The keys of the workflow `address` that were dealt with (ROUND-03).
+    pub address_handled: BTreeSet<String>,
+}
+
+/// What the newest address rounds covered (ROUND-18).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Addressed {
+    /// The time of the newest review that was covered.
+    pub reviews: Option<Timestamp>,
+    /// The head whose checks were covered.
+    pub checks: Option<String>,
+    /// The head whose conflict was covered.
+    pub conflict: Option<String>,
 }
 
 /// Everything the facts are computed from, with what several of them need.
@@ -174,8 +235,8 @@ struct View<'a> {
     reviews: Vec<Review>,
 }
 
-/// Every fact of a pull request that follows from its detail, by name (GH-FACT-01 to 11, 14, 16, 21 to 24, 28, 30, 31, 45, 46).
-/// `now` is by our clock.
+/// Every fact of a pull request that follows from its detail, by name (GH-FACT). One whose source is not built yet reads as its
+/// type's zero. `now` is by our clock.
 #[must_use]
 pub fn pull_facts(detail: &Detail, viewer: &Account, settings: &Settings, book: &Book, now: Timestamp) -> Frame {
     let view = View::new(detail, viewer, settings, book, now);
@@ -183,7 +244,10 @@ pub fn pull_facts(detail: &Detail, viewer: &Account, settings: &Settings, book: 
     view.plain(&mut frame);
     view.reviewed(&mut frame);
     view.own(&mut frame);
+    view.over_time(&mut frame);
+    view.row(&mut frame);
     view.rounds(&mut frame);
+    view.address(&mut frame);
     frame
 }
 
@@ -262,16 +326,6 @@ fn state_word(state: PullState) -> &'static str {
     }
 }
 
-fn review_word(state: ReviewState) -> &'static str {
-    match state {
-        ReviewState::Pending => "PENDING",
-        ReviewState::Commented => "COMMENTED",
-        ReviewState::Approved => "APPROVED",
-        ReviewState::ChangesRequested => "CHANGES_REQUESTED",
-        ReviewState::Dismissed => "DISMISSED",
-    }
-}
-
 fn put(frame: &mut Frame, name: &str, value: Value) {
     frame.insert(name, value);
 }
@@ -340,7 +394,6 @@ impl<'a> View<'a> {
         int(frame, "pr.changed_files", self.detail.changed_files);
         text(frame, "pr.association", &self.detail.association);
         text(frame, "pr.visibility", self.detail.visibility.to_lowercase());
-        text(frame, "pr.checks", summary.checks.to_lowercase());
         put(frame, "pr.age", Value::Duration(self.age(self.detail.created_at)));
         let merged = self.detail.merged_at.unwrap_or(Timestamp::UNIX_EPOCH);
         let closed = self.detail.closed_at.unwrap_or(Timestamp::UNIX_EPOCH);
@@ -363,8 +416,8 @@ impl<'a> View<'a> {
     fn reviewed(&self, frame: &mut Frame) {
         let last = self.last_review();
         truth(frame, "pr.last_review.exists", last.is_some());
-        text(frame, "pr.last_review.verdict", last.map_or("", |review| review_word(review.state)));
-        text(frame, "pr.last_review.decision", self.decision().map_or("", |review| review_word(review.state)));
+        text(frame, "pr.last_review.verdict", last.map_or("", |review| review.state.as_str()));
+        text(frame, "pr.last_review.decision", self.decision().map_or("", |review| review.state.as_str()));
     }
 
     fn own(&self, frame: &mut Frame) {
@@ -381,12 +434,8 @@ impl<'a> View<'a> {
         truth(frame, "pr.has_workspace", self.book.has_review_workspace || self.book.has_author_workspace);
         truth(frame, "pr.stale", self.book.stale);
         text(frame, "pr.fingerprint", self.fingerprint());
-        truth(frame, "row.open", self.detail.is_open());
-        truth(frame, "row.yours", self.owned());
-        truth(frame, "row.capped", self.book.capped);
-        truth(frame, "row.question", self.book.newest_turn_asked);
-        let followups = self.settings.followups_without_workspace;
-        truth(frame, "config.plugins.github.followups_without_workspace", followups);
+        // No answer is queued for a turn that is over, as long as turns are not answered while they run.
+        int(frame, "pr.orphan_answer_id", 0);
     }
 
     /// What others have done that a round may answer, as a hash (GH-FACT-24).
@@ -401,14 +450,14 @@ impl<'a> View<'a> {
             let ours = self.book.sent_reviews.iter().any(|sent| sent.remote_id == review.id);
             review.state != ReviewState::Pending && !ours && foreign(&review.author)
         });
-        let review = newest(submitted).map(|review| format!("{} {}", review.id, review_word(review.state)));
+        let review = newest(submitted).map(|review| format!("{} {}", review.id, review.state.as_str()));
         let replies = self.detail.threads.iter().flat_map(|thread| &thread.comments);
         let reply = replies
             .filter(|comment| foreign(&comment.author))
             .max_by_key(|comment| (comment.created_at, comment.database_id))
             .map(|comment| comment.id.clone());
-        // The rollup is all that is known of the checks: a running one moves nothing.
-        let failing = matches!(summary.checks.to_lowercase().as_str(), "failure" | "error");
+        // A running check moves nothing.
+        let failing = self.failing_checks().join("\n");
         let request = newest_request(self.detail, self.viewer, &self.settings.admitted_teams);
         digest([
             summary.head.as_str(),
@@ -417,7 +466,8 @@ impl<'a> View<'a> {
             if summary.draft { "draft" } else { "ready" },
             review.as_deref().unwrap_or_default(),
             reply.as_deref().unwrap_or_default(),
-            if failing { "failing" } else { "" },
+            failing.as_str(),
+            if self.conflicts() { "conflict" } else { "" },
             request.unwrap_or_default(),
             self.book.skipped.len().to_string().as_str(),
         ])
@@ -459,6 +509,18 @@ mod tests;
 #[cfg(test)]
 #[path = "tests_rounds.rs"]
 mod tests_rounds;
+
+#[cfg(test)]
+#[path = "tests_situations.rs"]
+mod tests_situations;
+
+#[cfg(test)]
+#[path = "tests_time.rs"]
+mod tests_time;
+
+#[cfg(test)]
+#[path = "tests_address.rs"]
+mod tests_address;
 
 #[cfg(test)]
 #[path = "tests_follow_ups.rs"]

@@ -29,7 +29,16 @@ fn every_fact_has_a_registered_name_and_type() {
     // FACT-01
     let frame = facts(&pull());
     let expected = [
+        ("config.plugins.github.address_checks", "bool"),
+        ("config.plugins.github.address_reviews", "bool"),
+        ("config.plugins.github.address_without_workspace", "bool"),
         ("config.plugins.github.followups_without_workspace", "bool"),
+        ("pr.address.checks", "list"),
+        ("pr.address.conflict", "bool"),
+        ("pr.address.due", "bool"),
+        ("pr.address.observed", "bool"),
+        ("pr.address.reason", "string"),
+        ("pr.address.reviewers", "list"),
         ("pr.adopted", "bool"),
         ("pr.age", "duration"),
         ("pr.association", "string"),
@@ -38,23 +47,30 @@ fn every_fact_has_a_registered_name_and_type() {
         ("pr.changed_files", "int"),
         ("pr.checks", "string"),
         ("pr.closed_at", "timestamp"),
+        ("pr.conflicting_for", "duration"),
         ("pr.cross_repository", "bool"),
         ("pr.draft", "bool"),
         ("pr.ended", "bool"),
         ("pr.fingerprint", "string"),
+        ("pr.finished_for", "duration"),
         ("pr.first.due", "bool"),
         ("pr.first.reason", "string"),
         ("pr.has_workspace", "bool"),
         ("pr.head", "string"),
         ("pr.held", "bool"),
         ("pr.labels", "list"),
+        ("pr.last_interaction_at", "timestamp"),
         ("pr.last_review.decision", "string"),
         ("pr.last_review.exists", "bool"),
         ("pr.last_review.verdict", "string"),
         ("pr.merged_at", "timestamp"),
         ("pr.mine", "bool"),
+        ("pr.nudge.refusal", "string"),
+        ("pr.nudge.who", "list"),
+        ("pr.nudge.why", "string"),
         ("pr.open_turn", "string"),
         ("pr.open_turn_seq", "int"),
+        ("pr.orphan_answer_id", "int"),
         ("pr.owner", "string"),
         ("pr.repo", "string"),
         ("pr.repo_name", "string"),
@@ -63,13 +79,27 @@ fn every_fact_has_a_registered_name_and_type() {
         ("pr.review.observed", "bool"),
         ("pr.review.reason", "string"),
         ("pr.review_requested_me", "bool"),
+        ("pr.silent_days", "int"),
         ("pr.slug", "string"),
         ("pr.stale", "bool"),
+        ("pr.stalled", "bool"),
         ("pr.state", "string"),
         ("pr.visibility", "string"),
+        ("pr.waits_on_user", "bool"),
+        ("row.author_workspace", "bool"),
         ("row.capped", "bool"),
+        ("row.intake", "bool"),
+        ("row.intake_seq", "int"),
+        ("row.kind", "string"),
         ("row.open", "bool"),
+        ("row.pending", "bool"),
         ("row.question", "bool"),
+        ("row.recommended", "string"),
+        ("row.remove_refusal", "string"),
+        ("row.review_workspace", "bool"),
+        ("row.tracked", "bool"),
+        ("row.trust_folder", "string"),
+        ("row.trust_homes", "list"),
         ("row.yours", "bool"),
         ("unit.label", "string"),
         ("unit.ref", "string"),
@@ -85,6 +115,10 @@ fn every_fact_has_a_registered_name_and_type() {
                 Value::Duration(_) => "duration",
                 Value::Time(_) => "timestamp",
             };
+            if name != "unit.ref" && name != "unit.label" {
+                let row = crate::rules::registry::known(name).unwrap_or_else(|| panic!("`{name}` is not in the registry"));
+                assert_eq!(row.kind.as_str(), kind, "{name}");
+            }
             (name, kind)
         })
         .collect();
@@ -318,7 +352,7 @@ fn the_fingerprint_moves_with_what_others_do() {
         print_of(|pull| pull.reviews.push(review("bo", ReviewState::Approved, 60))),
         print_of(|pull| pull.reviews.push(Review { author: None, ..review("gone", ReviewState::Approved, 60) })),
         print_of(|pull| pull.threads[0].comments.push(comment("ana", "because", 61))),
-        print_of(|pull| pull.summary.checks = "failure".into()),
+        print_of(|pull| pull.checks = vec![check("tests", "FAILURE", 400)]),
         print_of(|pull| pull.review_requests = vec![direct("RR_9", 500)]),
     ];
     let mut all: BTreeSet<&str> = moved.iter().map(String::as_str).collect();
@@ -340,6 +374,7 @@ fn the_fingerprint_rests_through_our_own_acts_and_noise() {
         print_of(|pull| pull.body = "other".into()),
         print_of(|pull| pull.labels = vec!["new".into()]),
         print_of(|pull| pull.summary.checks = "pending".into()),
+        print_of(|pull| pull.checks = vec![check("tests", "", 400), check("lint", "SUCCESS", 401)]),
         print_of(|pull| pull.summary.updated_at = at(599)),
     ];
     assert!(same.iter().all(|print| *print == still), "{same:?} {still}");
@@ -356,6 +391,9 @@ fn a_listed_bot_and_a_skip_move_the_fingerprint() {
     assert_ne!(print(&settings(), &book()), print(&listed, &book()));
     let skipped = Book { skipped: BTreeSet::from(["first:x:-".to_owned()]), ..book() };
     assert_ne!(print(&settings(), &book()), print(&settings(), &skipped));
+    let since = |minutes| Book { conflict_since: Some(at(minutes)), ..book() };
+    assert_eq!(print(&settings(), &book()), print(&settings(), &since(571)), "a conflict may pass by itself for half an hour");
+    assert_ne!(print(&settings(), &book()), print(&settings(), &since(570)));
 }
 
 #[test]

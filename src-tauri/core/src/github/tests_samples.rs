@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Book, SentReview, Settings};
 use crate::github::{
-    Account, AccountKind, Comment, Detail, Mergeable, PullState, RepoName, Requested, Review, ReviewRequest, ReviewState,
-    Reviewer, Summary, Thread,
+    Account, AccountKind, Check, CheckKind, Comment, Detail, Mergeable, PullState, RepoName, Requested, Review, ReviewRequest,
+    ReviewState, Reviewer, Summary, Thread,
 };
 
 pub(crate) const HEAD: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -78,6 +78,11 @@ pub(crate) fn pull() -> Detail {
         reviews: vec![],
         threads: vec![],
         comments: vec![],
+        checks: vec![],
+        last_requested_at: None,
+        head_forced_at: None,
+        maintainer_can_modify: false,
+        can_push: true,
         read_at: at(599),
         skew_ms: 0,
     }
@@ -129,9 +134,39 @@ pub(crate) fn comment(login: &str, body: &str, minutes: i64) -> Comment {
         body: body.into(),
         created_at: at(minutes),
         url: format!("https://github.test/acme/app/pull/7#c{minutes}"),
+        review: String::new(),
     }
 }
 
 pub(crate) fn thread(comments: Vec<Comment>) -> Thread {
     Thread { id: "T_1".into(), resolved: false, outdated: false, path: "src/gulls.rs".into(), line: Some(12), comments }
+}
+
+/// A check run of the app `ci`; without a conclusion it runs.
+pub(crate) fn check(name: &str, conclusion: &str, minutes: i64) -> Check {
+    Check {
+        kind: CheckKind::Run,
+        app: "ci".into(),
+        name: name.into(),
+        outcome: conclusion.into(),
+        started_at: Some(at(minutes)),
+        completed_at: (!conclusion.is_empty()).then(|| at(minutes + 1)),
+        database_id: u64::try_from(minutes).unwrap(),
+    }
+}
+
+pub(crate) fn status(context: &str, state: &str, minutes: i64) -> Check {
+    let kind = CheckKind::Context;
+    Check { kind, app: String::new(), completed_at: None, database_id: 0, ..check(context, state, minutes) }
+}
+
+/// One of the viewer's own, without requests.
+pub(crate) fn own_pull() -> Detail {
+    Detail { author: Some(viewer()), review_requests: vec![], ..pull() }
+}
+
+/// A comment that came with a review.
+pub(crate) fn comment_of(review: &Review, body: &str, minutes: i64) -> Comment {
+    let login = review.author.as_ref().map_or("ghost", |author| author.login.as_str());
+    Comment { review: review.id.clone(), ..comment(login, body, minutes) }
 }

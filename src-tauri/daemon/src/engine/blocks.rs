@@ -209,7 +209,7 @@ impl Cx<'_> {
         }
         let Some(block) = self.tx.block(row.gate.id)?.filter(|block| block.lifted_at.is_none()) else { return Ok(()) };
         let waiting = self.waiting_on(&block)?;
-        self.lift(&block, "you did not let it run", &Actor::PERSON)?;
+        self.lift(&block, "you did not let it run", &self.acting.clone())?;
         let why = format!("you did not let the agent {} run in {}", block.agent, block.repo);
         for item in &waiting {
             self.leave(item, &why)?;
@@ -249,7 +249,7 @@ impl Cx<'_> {
         })?;
         // Another question may have taken its place meanwhile: then the rounds wait on that.
         if block.lifted_at.is_none() {
-            self.lift(&block, "you trusted it", &Actor::PERSON)?;
+            self.lift(&block, "you trusted it", &self.acting.clone())?;
             self.let_go(&block, "you let it run")?;
         }
         self.consequence_ran(&row, &format!("{} is trusted in {}", block.agent, block.repo))?;

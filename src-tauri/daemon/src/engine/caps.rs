@@ -1,7 +1,6 @@
 //! The daily cap: what it holds waits on a gate of its own that belongs to one local day, and runs by hand alone (WIN-27 to WIN-32,
 //! CONS-08 to CONS-13).
 
-use jiff::Timestamp;
 use serde_json::json;
 use wloop_core::cap::{Given, Limits, began, day, holding, reason};
 use wloop_core::consequence::Consequence;
@@ -12,8 +11,8 @@ use wloop_core::plan::{ItemEvent, ItemState};
 use wloop_core::rules::profile::Workflow;
 use wloop_store::rows::{CapRow, GateRow, ItemRow, NewEvent};
 
+use super::book::Seen;
 use super::gates::{NewGate, Policy};
-use super::plan::Seen;
 use super::{Cx, event};
 use crate::refusal::Answer;
 
@@ -121,16 +120,6 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Why the unit's newest round is not known to have run, where a daemon stopped inside its start; `since` is when its newest turn
-    /// was written.
-    pub(super) fn lost_start(&self, unit: &UnitRef, since: Option<Timestamp>) -> Answer<Option<String>> {
-        let lost = self.tx.gates_with_consequence(Consequence::Unknown)?.into_iter().rfind(|row| {
-            let at = row.consequence.map(|(_, at)| at);
-            row.gate.unit.as_ref() == Some(unit) && since.is_none_or(|since| at.is_some_and(|at| at > since))
-        });
-        Ok(lost.map(|row| row.consequence_note))
-    }
-
     /// What a gate released came to an error: only the person runs it again (CONS-12, C3, C6).
     pub(super) fn consequence_failed(&mut self, row: &GateRow, why: &str) -> Answer<()> {
         let Some((state, _)) = self.gate(row.gate.id)?.consequence else { return Ok(()) };
@@ -158,15 +147,8 @@ impl Cx<'_> {
     pub(super) fn see_consequence(&mut self, row: &GateRow) -> Answer<bool> {
         let seen = self.tx.set_consequence_seen(row.gate.id, self.now)?;
         if seen {
-            self.event(self.about(row, EventKind::ConsequenceSeen, Actor::PERSON))?;
+            self.event(self.about(row, EventKind::ConsequenceSeen, self.acting.clone()))?;
         }
         Ok(seen)
-    }
-
-    /// Whether the cap holds a round of the unit today (GH-FACT-40).
-    pub(super) fn is_capped(&self, unit: &UnitRef) -> Answer<bool> {
-        let today = day(self.now, &self.rules.zone);
-        let items = self.tx.pending_items_of(unit)?;
-        Ok(items.iter().any(|item| item.state == ItemState::Capped && item.cap.is_some_and(|held| held.day == today)))
     }
 }

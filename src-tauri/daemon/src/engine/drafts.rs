@@ -231,7 +231,7 @@ impl Cx<'_> {
             },
             old.gate.task,
         )?;
-        self.supersede(&old, "edited", &Actor::PERSON)?;
+        self.supersede(&old, "edited", &self.acting.clone())?;
         #[cfg(feature = "failpoints")]
         crash_point!("K12");
         let mut changed = post.clone();
@@ -246,7 +246,7 @@ impl Cx<'_> {
         self.tx.set_draft_edited(id, row.broadcast, self.now)?;
         self.event(NewEvent {
             data: json!({ "revision": n + 1, "mentions": changed.mentions }),
-            ..self.of_draft(&row, &changed, EventKind::DraftEdited, Actor::PERSON)
+            ..self.of_draft(&row, &changed, EventKind::DraftEdited, self.acting.clone())
         })?;
         Ok(gate.gate.id)
     }
@@ -344,13 +344,13 @@ impl Cx<'_> {
                 });
                 match refusing.map(|intent| intent.name.clone()) {
                     Some(intent) => {
-                        self.resolve(&gate, &intent, None, &Actor::PERSON)?;
+                        self.resolve(&gate, &intent, None, &self.acting.clone())?;
                         if let Some(reason) = reason {
                             self.tx.set_draft_reason(id, reason)?;
                         }
                         Ok(())
                     }
-                    None => self.withdraw_draft(&row, &post, reason.unwrap_or("discarded"), &Actor::PERSON),
+                    None => self.withdraw_draft(&row, &post, reason.unwrap_or("discarded"), &self.acting.clone()),
                 }
             }
             PostState::Queued | PostState::Failed => {
@@ -362,7 +362,7 @@ impl Cx<'_> {
                     );
                     return Err(Refusal::new(RefusalKind::Conflict, words).about(post.gate).field("reason").into());
                 };
-                self.drop_draft(&row, &post, reason, Actor::PERSON)
+                self.drop_draft(&row, &post, reason, self.acting.clone())
             }
             PostState::Sending | PostState::Sent | PostState::Dropped => {
                 let words = format!("draft {} is {} already and is not discarded any more", short(id), post.state);

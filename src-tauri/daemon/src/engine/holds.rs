@@ -34,7 +34,7 @@ impl Cx<'_> {
         let before = self.tx.holds()?.into_iter().find(|hold| hold.unit.as_ref() == unit && hold.kind == kind);
         if before.as_ref().is_none_or(|hold| hold.until != until) {
             self.tx.put_hold(&HoldRow { unit: unit.cloned(), kind, until, since: self.now })?;
-            self.tell_hold(unit, kind, true, until, Actor::PERSON)?;
+            self.tell_hold(unit, kind, true, until, self.acting.clone())?;
         }
         if kind == HoldKind::Pause {
             self.drop_automatic(unit)?;
@@ -48,7 +48,7 @@ impl Cx<'_> {
             self.label(unit)?;
         }
         if self.tx.remove_hold(unit, kind)? {
-            self.tell_hold(unit, kind, false, None, Actor::PERSON)?;
+            self.tell_hold(unit, kind, false, None, self.acting.clone())?;
             self.hold_is_over(unit, kind)?;
         }
         Ok(Reply::Nothing)

@@ -5,7 +5,7 @@ use serde_json::json;
 use wloop_core::event::EventKind;
 use wloop_core::gate::Actor;
 use wloop_core::github::publish::own_post;
-use wloop_core::github::{Account, Detail, Inventory, PullState, ReadFault, Reason, RemotePost, ReviewState, Summary};
+use wloop_core::github::{Account, Detail, Inventory, PullState, ReadFault, Reason, RemotePost, ReviewState, Sightings, Summary};
 use wloop_core::id::UnitRef;
 use wloop_core::plan::{ItemEvent, ItemState};
 use wloop_core::post::{PostEvent, PostState};
@@ -117,6 +117,7 @@ impl Cx<'_> {
             self.wake_unreached()?;
             self.event(NewEvent { data: json!({ "now": "ok" }), ..event(EventKind::HealthChanged, GITHUB) })?;
         }
+        let skew = SignedDuration::from_millis(inventory.skew_ms);
         let before = self.tx.watched_pulls()?;
         let mut seen = std::collections::BTreeSet::new();
         // Those that no search returned and that were asked for by their ids (GH-SYNC-13).
@@ -128,7 +129,7 @@ impl Cx<'_> {
             }
             let unit = UnitRef::github(&summary.id);
             seen.insert(unit.clone());
-            if let Err(fault) = self.sheltered(|cx| cx.see_summary(&unit, summary, slow))? {
+            if let Err(fault) = self.sheltered(|cx| cx.see_summary(&unit, summary, slow, skew))? {
                 tracing::error!(%unit, %fault, "a pull request could not be taken in; the others are");
             }
         }
@@ -146,7 +147,7 @@ impl Cx<'_> {
         self.end_capped_days()
     }
 
-    fn see_summary(&mut self, unit: &UnitRef, summary: Summary, slow: bool) -> Answer<()> {
+    fn see_summary(&mut self, unit: &UnitRef, summary: Summary, slow: bool, skew: SignedDuration) -> Answer<()> {
         let stored = self.tx.pull(unit)?;
         let mut reasons = summary.reasons.clone();
         if let Some(stored) = &stored
@@ -172,6 +173,7 @@ impl Cx<'_> {
             detail_at: stored.as_ref().and_then(|s| s.detail_at),
             wants_detail: attended || stored.as_ref().is_some_and(|s| s.wants_detail),
             read_after: stored.as_ref().map_or(Timestamp::UNIX_EPOCH, |s| s.read_after),
+            sightings: sightings(stored.as_ref(), &summary, after(self.now, skew)),
             fault: stored.and_then(|s| s.fault),
             summary,
         };
@@ -200,7 +202,8 @@ impl Cx<'_> {
         };
         if summary.reasons.contains(&Reason::Asked) && open {
             if let Some(told) = told {
-                return self.see_summary(unit, Summary { reasons: vec![Reason::Asked], ..told }, slow);
+                let skew = SignedDuration::from_millis(self.github()?.skew_ms);
+                return self.see_summary(unit, Summary { reasons: vec![Reason::Asked], ..told }, slow, skew);
             }
             if slow {
                 row.wants_detail = true;
@@ -286,6 +289,7 @@ impl Cx<'_> {
         reasons.dedup();
         let summary = Summary { reasons, ..detail.summary.clone() };
         let detail = Detail { summary: summary.clone(), ..detail };
+        let sightings = sightings(stored.as_ref(), &summary, detail.read_at);
         self.put_names(unit, &summary, watched)?;
         self.tx.put_pull(&PullRow {
             unit: unit.clone(),
@@ -296,6 +300,7 @@ impl Cx<'_> {
             wants_detail: false,
             read_after: Timestamp::UNIX_EPOCH,
             fault: None,
+            sightings,
         })?;
         Ok(())
     }
@@ -424,6 +429,11 @@ impl Cx<'_> {
             ..event(EventKind::RoundGone, item.workflow.clone())
         })
     }
+}
+
+/// What was seen of a pull request when, after an answer that GitHub gave at `at` by its own clock (GH-SYNC-46).
+fn sightings(stored: Option<&PullRow>, summary: &Summary, at: Timestamp) -> Sightings {
+    stored.map(|row| row.sightings.clone()).unwrap_or_default().see(summary, at)
 }
 
 /// An instant a while later.

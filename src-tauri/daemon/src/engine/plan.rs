@@ -4,29 +4,19 @@ use jiff::SignedDuration;
 use serde_json::json;
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, GateKind, GateStatus};
-use wloop_core::github::facts::{Book, Mode, SentReview, Settings, pull_facts, review_key};
-use wloop_core::github::{Account, Detail, ReviewEvent, ReviewState, Shape};
+use wloop_core::github::facts::{Mode, review_key};
 use wloop_core::id::{ItemId, UnitRef};
 use wloop_core::plan::{ItemEvent, ItemState};
 use wloop_core::rules::policy::{Decision, decide};
 use wloop_core::rules::profile::{KeyPart, Workflow};
 use wloop_core::rules::value::{Frame, Value};
 use wloop_core::rules::words::render_line;
-use wloop_core::turn::TurnState;
-use wloop_store::TurnFilter;
-use wloop_store::rows::{ItemRow, NewEvent, PullRow};
+use wloop_store::rows::{ItemRow, NewEvent};
 
+use super::book::{self, Seen};
 use super::gates::{NewGate, Policy};
 use super::{Cx, event};
 use crate::refusal::Answer;
-
-/// A unit with what rules read of it.
-pub(super) struct Seen {
-    pub(super) detail: Detail,
-    pub(super) viewer: Account,
-    pub(super) settings: Settings,
-    pub(super) facts: Frame,
-}
 
 /// What a workflow wants of a unit.
 pub(super) struct Wanted {
@@ -39,75 +29,7 @@ pub(super) struct Wanted {
 impl Cx<'_> {
     /// A pull request with its facts as the rules read them now; `None` before it was read whole.
     pub(super) fn seen(&self, unit: &UnitRef) -> Answer<Option<Seen>> {
-        let (Some(row), Some(viewer)) = (self.tx.pull(unit)?, self.viewer()?) else { return Ok(None) };
-        let Some(detail) = row.detail.clone() else { return Ok(None) };
-        let settings = self.rules.settings(&detail.summary.repo, &self.github()?.teams);
-        let book = self.book(&row, &detail)?;
-        let facts = pull_facts(&detail, &viewer, &settings, &book, self.now);
-        Ok(Some(Seen { detail, viewer, settings, facts }))
-    }
-
-    /// What the ledger knows of the unit.
-    fn book(&self, row: &PullRow, detail: &Detail) -> Answer<Book> {
-        let unit = &row.unit;
-        let sent = self.tx.sent_reviews(unit)?;
-        let stale_after = self.rules.config.sweep.slow + self.rules.config.sweep.fast + self.rules.config.sweep.fast;
-        let stale = row.detail_at.is_none_or(|at| self.now.duration_since(at) > stale_after);
-        let viewer = self.viewer()?;
-        let newest_own = detail
-            .reviews
-            .iter()
-            .filter(|r| r.state != ReviewState::Pending && r.author.as_ref().map(|a| &a.id) == viewer.as_ref().map(|v| &v.id))
-            .max_by_key(|r| r.submitted_at);
-        let by_round = |id: &str| sent.iter().any(|p| p.remote.as_ref().is_some_and(|r| r.node_id == id));
-        let newest = self.tx.newest_turn(unit)?;
-        let lost = self.lost_start(unit, newest.as_ref().map(|turn| turn.created_at))?;
-        let mut book = Book {
-            open_turn: self.tx.open_turn(unit)?.map(|t| {
-                // A turn that is being started reads as sent (GH-FACT-23).
-                let state = if t.state == TurnState::Starting { "sent" } else { t.state.as_str() };
-                (t.seq, state.to_owned())
-            }),
-            newest_turn_asked: newest.as_ref().is_some_and(|t| t.state == TurnState::Asked),
-            last_failure: newest
-                .filter(|t| matches!(t.state, TurnState::Failed | TurnState::Unrecorded | TurnState::Dismissed))
-                .map(|t| t.cause),
-            rounds_on_head: u32::try_from(self.tx.rounds_on(unit, &detail.summary.head)?).unwrap_or(u32::MAX),
-            reviewed_by_round: newest_own.map_or(!sent.is_empty(), |r| by_round(&r.id)),
-            has_review_workspace: self
-                .tx
-                .turns(&TurnFilter { unit: Some(unit.clone()), limit: Some(1), ..TurnFilter::default() })?
-                .iter()
-                .any(|t| t.workspace.is_some()),
-            stale,
-            unread: row.fault.clone(),
-            sent_reviews: sent
-                .into_iter()
-                .filter_map(|post| {
-                    let Shape::Review { event, .. } = post.shape else { return None };
-                    let state = match event {
-                        ReviewEvent::Approve => ReviewState::Approved,
-                        ReviewEvent::RequestChanges => ReviewState::ChangesRequested,
-                        ReviewEvent::Comment => ReviewState::Commented,
-                    };
-                    // One that the person said was sent has no remote id; its own stands in.
-                    let remote_id = post.remote.map_or_else(|| post.id.to_string(), |r| r.node_id);
-                    Some(SentReview { remote_id, head: post.head, state, at: post.changed_at })
-                })
-                .collect(),
-            ..Book::default()
-        };
-        // A start that cannot be told is no review (GH-FACT-29).
-        book.last_failure = book.last_failure.or(lost);
-        book.paused = self.is_paused(unit)?;
-        book.capped = self.is_capped(unit)?;
-        for (key, how) in self.tx.handled(unit, "review")? {
-            if how == "skipped" {
-                book.skipped.insert(key.clone());
-            }
-            book.handled.insert(key);
-        }
-        Ok(book)
+        Ok(book::seen(self.tx, self.rules, unit, self.now)?)
     }
 
     /// What a workflow wants of the unit now; `None` when its `when` does not hold. A `when` that fails holds nothing (CEL-07).

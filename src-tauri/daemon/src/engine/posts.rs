@@ -298,7 +298,7 @@ impl Cx<'_> {
                 format!("post `{}` is {}; only one that may have been sent is settled so", &id.to_string()[..6], post.state);
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
-        self.post_is_sent(post, PostEvent::WasSent, None, &Actor::PERSON)
+        self.post_is_sent(post, PostEvent::WasSent, None, &self.acting.clone())
     }
 
     /// Whether the outcome of a call of a post was ever unknown: then it is looked for before it is sent again, also when look-ups did
@@ -344,14 +344,17 @@ impl Cx<'_> {
             row.doubt_at = row.maybe_posted.then_some(now);
             row.next_at = row.maybe_posted.then_some(now);
         })?;
-        self.event(NewEvent { data: json!({ "as": "sent again" }), ..self.of_post(&row, EventKind::PostSettled, Actor::PERSON) })
+        self.event(NewEvent {
+            data: json!({ "as": "sent again" }),
+            ..self.of_post(&row, EventKind::PostSettled, self.acting.clone())
+        })
     }
 
     /// A post that does not go by the person's word (O4).
     pub(super) fn drop_post(&mut self, post: &PostRow, reason: Option<&str>) -> Answer<PostRow> {
         let row = self.step_post(post, PostEvent::Drop, |row| row.next_at = None)?;
         let data = json!({ "as": "dropped", "reason": reason });
-        self.event(NewEvent { data, ..self.of_post(&row, EventKind::PostSettled, Actor::PERSON) })?;
+        self.event(NewEvent { data, ..self.of_post(&row, EventKind::PostSettled, self.acting.clone()) })?;
         Ok(row)
     }
 

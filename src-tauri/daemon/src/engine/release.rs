@@ -7,11 +7,13 @@ use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::{Detail, PullState, ReadFault, RepoName, ReviewState};
 use wloop_core::id::{ItemId, SessionId, TurnId, UnitRef};
 use wloop_core::plan::{ItemEvent, ItemState};
+use wloop_core::rules::value::to_json;
 use wloop_core::turn::TurnState;
 use wloop_store::rows::{ItemRow, NewEvent, SessionRow, TurnRow};
 
+use super::book::Seen;
 use super::gates::{NewGate, Policy};
-use super::plan::Seen;
+use super::offers::offer;
 use super::{Cx, Reply, event};
 use crate::input::Prepared;
 use crate::refusal::{Answer, Refusal, RefusalKind};
@@ -171,6 +173,11 @@ impl Cx<'_> {
         if seen.detail.summary.head != prepared.head || !self.still_due(&item, &seen)? {
             return Ok(());
         }
+        // Whoever works in its workspace goes first; what was released stays so, and its guidance stays (ROUND-27).
+        if let Some(why) = prepared.workplace.busy(self.now) {
+            let next = self.github()?.next_sweep_at.duration_since(self.now);
+            return self.defer_item(&item, &why, next.max(SLOT));
+        }
         let most = usize::try_from(self.rules.config.agents_max_running).unwrap_or(usize::MAX);
         if self.tx.running_turns()?.len() >= most {
             return self.defer_item(&item, "as many agents run as `agents.max_running` allows", SLOT);
@@ -210,7 +217,7 @@ impl Cx<'_> {
             head: prepared.head.clone(),
             base: seen.detail.base_oid.clone(),
             merge_base: Some(prepared.merge_base.clone()),
-            covered: covered(&seen),
+            covered: covered(&seen, &item.intent),
             guidance: (!guidance.is_empty()).then_some(guidance),
             workspace: Some(prepared.folder),
             generation: self.generation,
@@ -294,7 +301,8 @@ impl Cx<'_> {
             );
             return Err(Refusal::new(RefusalKind::Conflict, words).into());
         }
-        if let Some(why) = by_hand_refusal(&seen.detail, &seen) {
+        let refused = by_hand_refusal(&seen.detail, &seen).or_else(|| self.action_refusal(intent, &seen));
+        if let Some(why) = refused {
             return Err(Refusal::new(RefusalKind::Conflict, format!("no round starts on {}: {why}", seen.detail.slug())).into());
         }
         if let Some(pending) = self.tx.pending_item(unit, &name)? {
@@ -304,7 +312,7 @@ impl Cx<'_> {
                 if let Some(text) = guidance {
                     self.tx.keep_guidance(unit, text, false, self.now)?;
                 }
-                self.resolve(&gate, "run_now", None, &Actor::PERSON)?;
+                self.resolve(&gate, "run_now", None, &self.acting.clone())?;
                 return Ok(Reply::Round { gate: gate.gate.id });
             }
             if gate.gate.closed.is_none() {
@@ -312,7 +320,7 @@ impl Cx<'_> {
                     Some(text) => ("guide", Some(text)),
                     None => ("run_now", None),
                 };
-                self.resolve(&gate, intent, text, &Actor::PERSON)?;
+                self.resolve(&gate, intent, text, &self.acting.clone())?;
                 return Ok(Reply::Round { gate: gate.gate.id });
             }
             let words = format!("a round on {} is about to start: {}", seen.detail.slug(), pending.reason);
@@ -327,7 +335,7 @@ impl Cx<'_> {
             kind: GateKind::Plan,
             unit,
             words: format!("{intent} {} by hand", seen.detail.slug()),
-            policy: Policy::ByPerson(&Actor::PERSON),
+            policy: Policy::ByPerson(&self.acting.clone()),
             turn: None,
         })?;
         let item = ItemRow {
@@ -352,10 +360,21 @@ impl Cx<'_> {
             unit: Some(unit.clone()),
             gate: Some(gate.gate.id),
             data: json!({ "why": item.reason, "stage": item.stage }),
-            actor: Actor::PERSON,
+            actor: self.acting.clone(),
             ..event(EventKind::RoundPlanned, name)
         })?;
         Ok(Reply::Round { gate: gate.gate.id })
+    }
+}
+
+impl Cx<'_> {
+    /// Why the profile does not let an intent's action be run now, evaluated once more on the row as it is (INT-03). What holds only
+    /// a round that runs by itself is no part of it (ROUND-31).
+    fn action_refusal(&self, intent: &str, seen: &Seen) -> Option<String> {
+        let action = self.rules.profile.intents.get(intent)?.action.as_ref()?;
+        let facts = wloop_core::github::facts::by_hand(&seen.facts);
+        let offered = offer(intent, action, &facts, self.now);
+        (!offered.enabled).then(|| offered.disabled.unwrap_or_else(|| format!("`{intent}` is not enabled on it")))
     }
 }
 
@@ -374,7 +393,7 @@ pub(super) fn by_hand_refusal(detail: &Detail, seen: &Seen) -> Option<String> {
 }
 
 /// The covered set of a review: what is there now, so that marks and follow-ups speak of it and of nothing newer (ROUND-08, ROUND-12).
-fn covered(seen: &Seen) -> serde_json::Value {
+fn covered(seen: &Seen, intent: &str) -> serde_json::Value {
     let foreign = |author: Option<&wloop_core::github::Account>| author.is_none_or(|a| a.id != seen.viewer.id);
     let newest_review = seen
         .detail
@@ -392,10 +411,16 @@ fn covered(seen: &Seen) -> serde_json::Value {
         .filter(|r| r.author.as_ref().is_some_and(|a| a.id == seen.viewer.id) && r.submitted_at.is_some())
         .max_by_key(|r| r.submitted_at)
         .map(|r| r.commit.clone());
-    json!({
+    let mut covered = json!({
         "review": newest_review.map(|r| r.id.clone()),
         "comment": newest_comment.map(|c| c.id.clone()),
         "threads": threads,
         "since": since,
-    })
+    });
+    if intent == "address" {
+        for name in ["reviewers", "checks", "conflict"] {
+            covered[name] = seen.facts.get(&format!("pr.address.{name}")).map(to_json).unwrap_or_default();
+        }
+    }
+    covered
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use wloop_core::event::EventKind;
-use wloop_core::gate::{Actor, GateKind, GateStatus};
+use wloop_core::gate::{GateKind, GateStatus};
 use wloop_core::github::Reason;
-use wloop_core::id::{GateId, TurnId, UnitRef};
+use wloop_core::id::{GateId, PostId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
 use wloop_store::PostFilter;
@@ -37,7 +37,16 @@ impl Cx<'_> {
         if let Request::Explain(unit) = &request {
             return self.why_no_round(unit).map(|because| Ok(Reply::Because(because)));
         }
-        may_write(caller)?;
+        self.acting = self.may_write(caller)?;
+        if let Request::PostSent(post)
+        | Request::PostRetry(post)
+        | Request::PostDiscard { post, .. }
+        | Request::EditDraft { draft: post, .. }
+        | Request::DiscardDraft { draft: post, .. }
+        | Request::RetryDraft(post) = &request
+        {
+            self.not_its_own(self.turn_behind(*post)?)?;
+        }
         let reply = match request {
             Request::Resolve { gate, intent, text, draft_text } => {
                 return self.resolve_gate(gate, &intent, text.as_deref(), draft_text.as_deref());
@@ -62,6 +71,9 @@ impl Cx<'_> {
             Request::EditDraft { draft, text, gate } => self.edit_draft(draft, &text, gate).map(|_| Reply::Draft(draft)),
             Request::DiscardDraft { draft, reason } => self.discard_draft(draft, reason.as_deref()).map(|()| Reply::Draft(draft)),
             Request::RetryDraft(draft) => self.retry_draft(draft).map(|()| Reply::Draft(draft)),
+            Request::Hook { agent, report } => self.hook_reported(&agent, &report),
+            Request::CloseSession(session) => self.close_session(session),
+            Request::PromptSession(session) => self.prompt_session(session),
             Request::PostSent(post) => self.post_was_sent(post).map(|()| Reply::Post(post)),
             Request::PostRetry(post) => self.retry_post(post).map(|()| Reply::Post(post)),
             Request::PostDiscard { post, reason } => self.discard_post(post, reason.as_deref()).map(|()| Reply::Post(post)),
@@ -73,6 +85,11 @@ impl Cx<'_> {
     fn resolve_gate(&mut self, id: GateId, intent: &str, text: Option<&str>, draft_text: Option<&str>) -> Outcome {
         check_guidance(text)?;
         let row = self.gate(id)?;
+        let behind = match (row.turn, row.gate.kind) {
+            (None, GateKind::Draft) => self.draft_of_gate(id)?.and_then(|(draft, _)| draft.turn),
+            (turn, _) => turn,
+        };
+        self.not_its_own(behind)?;
         let goes_out = match row.gate.kind {
             GateKind::Post => intent == "publish",
             GateKind::Draft => row.gate.intent(intent).is_some_and(|known| known.status == GateStatus::Approved),
@@ -86,7 +103,7 @@ impl Cx<'_> {
             return Err(Refusal::new(RefusalKind::Invalid, words).about(id).field("draft_text").into());
         }
         if row.gate.status != GateStatus::Open {
-            let refused = self.resolve(&row, intent, text, &Actor::PERSON).map(|_| Reply::Gate(id));
+            let refused = self.resolve(&row, intent, text, &self.acting.clone()).map(|_| Reply::Gate(id));
             return self.keep_late_guidance(&row, intent, text, refused);
         }
         let row = match draft_text {
@@ -97,9 +114,18 @@ impl Cx<'_> {
             }
             None => row,
         };
-        self.resolve(&row, intent, text, &Actor::PERSON)?;
+        self.resolve(&row, intent, text, &self.acting.clone())?;
         // Another text has a gate of its own.
         Ok(Ok(Reply::Gate(row.gate.id)))
+    }
+
+    /// The turn that made a post, or that proposed it as a draft (RES-12).
+    fn turn_behind(&self, post: PostId) -> Answer<Option<TurnId>> {
+        let made = self.tx.post(post)?.and_then(|post| post.turn);
+        Ok(match made {
+            Some(turn) => Some(turn),
+            None => self.tx.draft(post)?.and_then(|(draft, _)| draft.turn),
+        })
     }
 
     /// A Guide text for a gate that is closed is kept on its unit, offered and never handed over unasked (F10).
@@ -121,7 +147,7 @@ impl Cx<'_> {
             self.tx.keep_guidance(unit, text, true, self.now)?;
             self.event(NewEvent {
                 data: json!({ "text": text, "late": true }),
-                ..self.about(row, EventKind::GuidanceKept, Actor::PERSON)
+                ..self.about(row, EventKind::GuidanceKept, self.acting.clone())
             })?;
         }
         if guides {
@@ -133,10 +159,11 @@ impl Cx<'_> {
     fn retry_gate(&mut self, id: GateId) -> Answer<Reply> {
         use wloop_core::consequence::Consequence;
         let row = self.gate(id)?;
+        self.not_its_own(row.turn)?;
         match row.consequence {
             Some((Consequence::Failed, _)) => {
                 self.tx.set_consequence(id, Consequence::Failed, Consequence::Due, "tried again", self.now)?;
-                self.event(self.about(&row, EventKind::ConsequenceRetried, Actor::PERSON))?;
+                self.event(self.about(&row, EventKind::ConsequenceRetried, self.acting.clone()))?;
                 Ok(Reply::Gate(id))
             }
             Some((state, _)) => {
@@ -183,7 +210,7 @@ impl Cx<'_> {
                     self.event(NewEvent {
                         unit: Some(unit.clone()),
                         data: json!({ "text": text }),
-                        actor: Actor::PERSON,
+                        actor: self.acting.clone(),
                         ..event(EventKind::GuidanceKept, "")
                     })?;
                     Ok(Reply::Plan { gates: Vec::new(), guidance_kept: true })
@@ -196,8 +223,8 @@ impl Cx<'_> {
         for (n, gate) in gates.iter().enumerate() {
             // One text guides one round: the first.
             match guidance.filter(|_| n == 0) {
-                Some(text) => self.resolve(gate, "guide", Some(text), &Actor::PERSON)?,
-                None => self.resolve(gate, "run_now", None, &Actor::PERSON)?,
+                Some(text) => self.resolve(gate, "guide", Some(text), &self.acting.clone())?,
+                None => self.resolve(gate, "run_now", None, &self.acting.clone())?,
             };
             resolved.push(gate.gate.id);
         }
@@ -222,7 +249,7 @@ impl Cx<'_> {
             return Err(self.nothing_waits(unit, &label)?);
         }
         for gate in gates {
-            self.resolve(&gate, "skip", None, &Actor::PERSON)?;
+            self.resolve(&gate, "skip", None, &self.acting.clone())?;
             resolved.push(gate.gate.id);
         }
         Ok(Reply::Plan { gates: resolved, guidance_kept: false })
@@ -320,26 +347,6 @@ impl Cx<'_> {
     pub(super) fn open_gate_of(&self, turn: TurnId) -> Answer<Option<GateId>> {
         let open = self.tx.gates(&wloop_store::GateFilter::open())?;
         Ok(open.into_iter().find(|g| g.turn == Some(turn)).map(|g| g.gate.id))
-    }
-}
-
-/// An unattended session writes nothing but through its tools (RES-11, RES-19).
-fn may_write(caller: &Caller) -> Result<(), EngineError> {
-    match caller {
-        Caller::Person => Ok(()),
-        Caller::Session(session) => {
-            let words = format!(
-                "session {} is unattended: it resolves, starts and changes nothing; the person does, in the cockpit or at a terminal",
-                &session.to_string()[..6]
-            );
-            Err(Refusal::new(RefusalKind::Forbidden, words).into())
-        }
-        Caller::Unknown(why) => {
-            let words = format!(
-                "this caller counts as unattended ({why}) and changes nothing; the person does, in the cockpit or at a terminal"
-            );
-            Err(Refusal::new(RefusalKind::Forbidden, words).into())
-        }
     }
 }
 

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 use wloop_core::event::EventKind;
 use wloop_core::gate::Actor;
+use wloop_core::github::facts::Covered;
 use wloop_core::github::material::{Part, boundary, material, texts};
 use wloop_core::id::{SessionId, TurnId};
 use wloop_core::plan::ItemEvent;
@@ -11,6 +12,7 @@ use wloop_core::turn::{TurnEvent, TurnState};
 use wloop_store::rows::{NewEvent, ProcessRow, TurnRow};
 use wloop_store::{PostFilter, TurnChange};
 
+use super::book::texts as texts_of;
 use super::{Cx, Reply, event};
 use crate::input::TurnEnd;
 use crate::refusal::{Answer, Refusal, RefusalKind};
@@ -80,6 +82,13 @@ impl Cx<'_> {
         let mut facts = seen.facts.clone();
         facts.insert("turn.stage", wloop_core::rules::value::Value::Text(turn.stage.clone()));
         facts.insert("turn.automated", wloop_core::rules::value::Value::Bool(!turn.by_hand));
+        // A turn reads what it was started for, whatever happened since (GH-FACT-35).
+        let pinned = Covered {
+            reviewers: texts_of(&turn.covered, "reviewers"),
+            checks: texts_of(&turn.covered, "checks"),
+            conflict: turn.covered.get("conflict").and_then(serde_json::Value::as_bool).unwrap_or(false),
+        };
+        pinned.put_into(&mut facts);
         let also: Vec<String> = intent
             .also
             .iter()
@@ -141,6 +150,7 @@ impl Cx<'_> {
         if turn.state != TurnState::Starting || !self.step_turn(&turn, TurnEvent::Give, EventKind::TurnSent, "")? {
             return Ok(());
         }
+        self.tx.loop_typed(turn.session, id, self.now)?;
         for (name, _) in self.tx.effects(id)? {
             match name.as_str() {
                 // Drops whatever else is planned on the unit (EFFECT-03).

@@ -6,14 +6,19 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use wloop_agents::block::{BlockKind as Asks, Signs, recognise};
 use wloop_agents::environment::{Added, agent_environment};
 use wloop_agents::headless::{Ended, Limit, Limits, RunEnd, RunEvent, RunSpec, spawn};
-use wloop_agents::preset::{AgentConfig, Allowed, McpWiring, resolve};
+use wloop_agents::home::AgentHome;
+use wloop_agents::output::OutputFormat;
+use wloop_agents::preset::{AgentConfig, Allowed, McpWiring, codex_servers, resolve};
 use wloop_agents::process::{ProcessStart, end_group as end_process_group, find_program};
 use wloop_agents::worktree::{WorktreeSpec, prepare};
+use wloop_core::github::busy::Workplace;
 use wloop_core::id::{ItemId, TurnId};
 use wloop_core::rules::config::{AgentEntry, Output, Preset};
 use wloop_core::rules::profile::Grant;
+use wloop_core::stops::BlockKind;
 use wloop_providers::DetailRef;
 use wloop_store::{ProcessRow, TurnFilter};
 
@@ -63,8 +68,8 @@ pub(super) async fn release(outside: &Outside, item: ItemId) {
 async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &ReleaseOrder) -> Result<Prepared, String> {
     // A missing program is a refusal of the start, told before anything else is done (RUN-03).
     let config = agent_config(outside, &order.agent)?;
-    let command =
-        resolve(&config, &wiring(outside, wloop_core::id::SessionId::draw(&mut Zero), Path::new("/")), &Allowed::default());
+    let nobody = wloop_core::id::SessionId::draw(&mut Zero);
+    let command = resolve(&config, &wiring(outside, &config, nobody, Path::new("/")), &Allowed::default());
     let program = command.map_err(|fault| fault.to_string())?.command.into_iter().next().unwrap_or_default();
     let path = outside.environment.get("PATH").map_or("", String::as_str);
     if find_program(&program, path, Path::new("/")).is_none() {
@@ -98,7 +103,12 @@ async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &Releas
     };
     let _alone = lock.lock().await;
     let made = prepare(&spec).await.map_err(|fault| outside.redactor.apply(chain(&fault)))?;
-    Ok(Prepared { folder: made.path.to_string_lossy().into_owned(), head: made.head, merge_base: made.merge_base })
+    Ok(Prepared {
+        folder: made.path.to_string_lossy().into_owned(),
+        head: made.head,
+        merge_base: made.merge_base,
+        workplace: Workplace::default(),
+    })
 }
 
 /// A leading `~/` stands for the person's home folder.
@@ -130,8 +140,41 @@ impl wloop_core::id::IdSource for Zero {
     }
 }
 
-fn wiring(outside: &Outside, session: wloop_core::id::SessionId, folder: &Path) -> McpWiring {
-    McpWiring { program: outside.tools.join("wloop"), socket: outside.home.socket(), session, folder: folder.to_owned() }
+fn wiring(outside: &Outside, config: &AgentConfig, session: wloop_core::id::SessionId, folder: &Path) -> McpWiring {
+    let mut others = Vec::new();
+    if config.preset == "codex" {
+        let mut environment = outside.environment.clone();
+        environment.extend(config.env_set.clone());
+        let settings = AgentHome::Codex.file(&environment).and_then(|file| std::fs::read_to_string(file).ok());
+        others = settings.map(|text| codex_servers(&text)).unwrap_or_default();
+    }
+    McpWiring {
+        program: outside.tools.join("wloop"),
+        socket: outside.home.socket(),
+        session,
+        folder: folder.to_owned(),
+        own: own_folder(outside, session),
+        others,
+    }
+}
+
+/// A folder of one session's own, for what its agent can only be told by a file.
+fn own_folder(outside: &Outside, session: wloop_core::id::SessionId) -> PathBuf {
+    outside.home.data.join("sessions").join(session.to_string())
+}
+
+/// Writes what must be there before an agent starts, for its owner alone.
+fn lay_out(own: &Path, files: &[(PathBuf, String)]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+    if !files.is_empty() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(own)?;
+    }
+    for (path, text) in files {
+        let mut file = std::fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        file.write_all(text.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// The agent of that name as the configuration has it; `claude-code` needs no entry.
@@ -175,6 +218,7 @@ pub(super) async fn start(outside: &Outside, turn: TurnId) {
     let cancel = CancellationToken::new();
     outside.running().insert(turn, cancel.clone());
     let end = follow(outside, &order, cancel).await;
+    let _none = std::fs::remove_dir_all(own_folder(outside, order.session));
     outside.running().remove(&turn);
     tell(outside, turn, AgentEvent::Ended(end)).await;
 }
@@ -189,6 +233,7 @@ async fn follow(outside: &Outside, order: &StartOrder, cancel: CancellationToken
         Ok(spec) => spec,
         Err(why) => return TurnEnd::NotStarted(why),
     };
+    let output = spec.output;
     let spawned = match spawn(spec) {
         Ok(spawned) => spawned,
         Err(fault) => return TurnEnd::NotStarted(outside.redactor.apply(chain(&fault))),
@@ -217,7 +262,7 @@ async fn follow(outside: &Outside, order: &StartOrder, cancel: CancellationToken
     }
     let mut run = run;
     match (&mut run.0).await {
-        Ok(end) => verdict(outside, turn, &end),
+        Ok(end) => verdict(outside, order, output, &end),
         Err(fault) => TurnEnd::Badly(format!("the run was lost: {fault}")),
     }
 }
@@ -231,10 +276,20 @@ impl Drop for AbortOnDrop {
 }
 
 /// Table R2: what a run's end makes of a turn that made no record.
-fn verdict(outside: &Outside, turn: TurnId, end: &RunEnd) -> TurnEnd {
+fn verdict(outside: &Outside, order: &StartOrder, output: OutputFormat, end: &RunEnd) -> TurnEnd {
+    let turn = order.turn;
     if end.cancelled {
         let by = read(outside, |reads| Ok(reads.turn(turn)?.and_then(|t| t.cancel_by))).flatten();
         return TurnEnd::Cancelled(by.unwrap_or_else(|| "drained: the daemon went down".to_owned()));
+    }
+    // A question of the agent's own is no failure of the round (RUN-30).
+    if let (None, Some(block)) = (&end.limit, recognise(&Signs::of(output, end), &order.folder)) {
+        let kind = match block.kind {
+            Asks::Folder => BlockKind::Folder,
+            Asks::SignIn => BlockKind::SignIn,
+            Asks::Other => BlockKind::Other,
+        };
+        return TurnEnd::Blocked { kind, folder: block.folder, words: outside.redactor.apply(block.words) };
     }
     let minutes = |limit: &str| format!("it ran into its limit: {limit}");
     let tail =
@@ -260,7 +315,8 @@ fn run_spec(outside: &Outside, order: &StartOrder) -> Result<RunSpec, String> {
         commands: permissions.commands,
         fetch: permissions.fetch == Grant::Allow,
     };
-    let resolved = resolve(&config, &wiring(outside, order.session, &folder), &allowed).map_err(|fault| fault.to_string())?;
+    let resolved =
+        resolve(&config, &wiring(outside, &config, order.session, &folder), &allowed).map_err(|fault| fault.to_string())?;
     if order.fork && !resolved.forks {
         return Err(format!(
             "the agent `{}` cannot promise to leave a fork's own settings alone; set `agents.{}.forks = true` to run it there all the same",
@@ -275,7 +331,10 @@ fn run_spec(outside: &Outside, order: &StartOrder) -> Result<RunSpec, String> {
         gh_config_dir: outside.home.data.join("gh-empty"),
         tokens: outside.redactor.clone(),
     };
-    let environment = agent_environment(&outside.environment, resolved.pass, &config.env_pass, &config.env_set, &added);
+    let mut environment = agent_environment(&outside.environment, resolved.pass, &config.env_pass, &config.env_set, &added);
+    environment.extend(resolved.environment);
+    lay_out(&own_folder(outside, order.session), &resolved.files)
+        .map_err(|fault| format!("the agent's settings cannot be written: {fault}; look at the rights of the home"))?;
     Ok(RunSpec {
         command: resolved.command,
         output: resolved.output,

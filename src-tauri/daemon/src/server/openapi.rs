@@ -27,6 +27,7 @@ pub(crate) fn description() -> Value {
         UnitDetail,
         PauseRequest,
         Holds,
+        Fact,
         Turn,
         TurnRequest,
         TurnDetail,
@@ -37,7 +38,12 @@ pub(crate) fn description() -> Value {
         Post,
         Discard,
         Event,
-        ToolAnswer
+        ToolAnswer,
+        GhRequest,
+        GhAnswer,
+        Session,
+        HookRequest,
+        PromptRequest
     );
     let _reference = generator.subschema_for::<Problem>();
     let mut paths = serde_json::Map::new();

@@ -1,6 +1,6 @@
 //! The routes.
 
-use std::time::Duration;
+pub(super) mod units;
 
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, Query, State};
@@ -9,23 +9,23 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde::de::DeserializeOwned;
-use wloop_agents::tools::check_arguments;
 use wloop_api::operation as op;
 use wloop_api::types as api;
 use wloop_core::gate::{GateKind, GateStatus};
 use wloop_core::github::ReadFault;
-use wloop_core::id::{GateId, PostId, SessionId, TaskId, TurnId, UnitRef};
+use wloop_core::id::{GateId, PostId, TaskId, TurnId, UnitRef};
 use wloop_core::post::PostState;
 use wloop_core::turn::TurnState;
 use wloop_providers::DetailRef;
 use wloop_store::{GateFilter, IdTable, PostFilter, TurnFilter};
 
 use super::answer::{Failure, caller, guard, nowhere};
-use super::{Peer, Shared, drafts, live, openapi, stops};
+use super::{Peer, Shared, drafts, live, openapi, sessions, stops};
+use crate::caller::acts_for_person;
 use crate::engine::Reply;
 use crate::input::{Caller, Input, Observation, Request, UnitName};
-use crate::refusal::{EngineError, Refusal, RefusalKind};
-use crate::{health, tool, view};
+use crate::refusal::RefusalKind;
+use crate::{health, view};
 
 pub(super) type Answer<T> = Result<Json<T>, Failure>;
 
@@ -49,7 +49,8 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::SAW_GATE.path, post(stops::saw_gate))
         .route(op::RESOLVE_GATE.path, post(resolve_gate))
         .route(op::PLAN.path, get(get_plan).post(decide_plan))
-        .route(op::UNIT.path, get(stops::get_unit))
+        .route(op::UNIT.path, get(units::get_unit))
+        .route(op::UNIT_FACTS.path, get(units::get_facts))
         .route(op::PAUSE_UNIT.path, post(stops::pause_unit))
         .route(op::RESUME_UNIT.path, post(stops::resume_unit))
         .route(op::MUTE_UNIT.path, post(stops::mute_unit))
@@ -73,7 +74,12 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::POST_RETRY.path, post(post_retry))
         .route(op::POST_DISCARD.path, post(post_discard))
         .route(op::EVENTS.path, get(get_events))
-        .route(op::TOOL.path, post(call_tool))
+        .route(op::SESSIONS.path, get(sessions::list))
+        .route(op::HOOK.path, post(sessions::hook))
+        .route(op::CLOSE_SESSION.path, post(sessions::close))
+        .route(op::PROMPT_SESSION.path, post(sessions::prompt))
+        .route(op::TOOL.path, post(sessions::call_tool))
+        .route(op::GH.path, post(sessions::call_gh))
         .route(op::OPENAPI.path, get(|| async { Json(openapi::description()) }))
         .fallback(nowhere)
         .layer(axum::extract::DefaultBodyLimit::max(BODY))
@@ -118,6 +124,12 @@ impl Narrow {
                 Err(Failure::new(RefusalKind::Invalid, format!("`{field}` is one of {words}, not `{text}`")).field(field))
             }
         }
+    }
+
+    /// A session's state.
+    pub(super) fn session_state(&self) -> Result<Option<&'static str>, Failure> {
+        let known = ["active", "dormant", "closed"].map(|word| (word, word));
+        Self::word(self.state.as_ref(), "state", &known)
     }
 
     pub(super) fn limit(&self) -> usize {
@@ -265,8 +277,8 @@ async fn get_turn(
     // A session reads no other session's transcript ("What an agent may do").
     let own = match &caller {
         Caller::Person => true,
-        Caller::Session(session) => *session == row.session,
-        Caller::Unknown(_) => false,
+        Caller::Session(session) if *session == row.session => true,
+        Caller::Session(_) | Caller::Unknown(_) => shared.outside.hub.read(|reads| acts_for_person(reads, &caller))?,
     };
     let path = shared.outside.home.transcripts().join(format!("{turn}.jsonl"));
     let transcript = if own { health::transcript(&path, row.created_at, TRANSCRIPT) } else { Vec::new() };
@@ -281,7 +293,7 @@ async fn start_turn(
 ) -> Answer<api::PlanAnswer> {
     let caller = caller(&shared, peer, &headers)?;
     let wanted: api::TurnRequest = parse(&body)?;
-    if caller != Caller::Person {
+    if !shared.outside.hub.read(|reads| acts_for_person(reads, &caller))? {
         // Said before anything is read for it.
         let unit = UnitRef::github("-");
         let request = Request::StartTurn { unit, intent: wanted.intent, stage: wanted.stage, guidance: None };
@@ -455,50 +467,6 @@ async fn get_events(State(shared): State<Shared>, headers: HeaderMap, query: Que
         rows.iter().map(|row| view::event(reads, row)).collect::<Result<Vec<_>, _>>()
     })?;
     Ok(Json(events).into_response())
-}
-
-async fn call_tool(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    Path((session, name)): Path<(String, String)>,
-    body: Bytes,
-) -> Answer<api::ToolAnswer> {
-    let caller = caller(&shared, peer, &headers)?;
-    let session: SessionId =
-        session.parse().map_err(|_| Failure::new(RefusalKind::NotFound, format!("there is no session `{session}`")))?;
-    if caller != Caller::Session(session) {
-        let words = "a tool is called by its own session alone; this caller is another";
-        return Err(Failure::new(RefusalKind::Forbidden, words));
-    }
-    let arguments: serde_json::Value = if body.is_empty() { serde_json::json!({}) } else { parse(&body)? };
-    let call = match check_arguments(&name, &arguments) {
-        Ok(call) => call,
-        Err(refusal) => {
-            return Ok(Json(api::ToolAnswer::Refused(api::ToolRefusal {
-                code: refusal.code.as_str().to_owned(),
-                message: refusal.message,
-                hint: refusal.hint,
-            })));
-        }
-    };
-    let reply = shared.outside.hub.ask(Input::Request { caller, request: Request::Tool { session, call, arguments } }).await;
-    let answer = match reply {
-        Ok(Reply::Tool(value)) => api::ToolAnswer::Done(value),
-        Ok(Reply::ToolWaits { post, repeated }) => {
-            let mut answer = tool::settled(&shared.outside, post, Duration::from_secs(150)).await?;
-            if let (api::ToolAnswer::Done(value), true) = (&mut answer, repeated) {
-                value["repeated"] = true.into();
-            }
-            answer
-        }
-        Ok(_) => {
-            tool::refused(Refusal::new(RefusalKind::Unavailable, "the call came to nothing; call again").code("unavailable"))
-        }
-        Err(EngineError::Refused(refusal)) => tool::refused(refusal),
-        Err(EngineError::Store(fault)) => return Err(fault.into()),
-    };
-    Ok(Json(answer))
 }
 
 /// A body as JSON; an empty one is an empty object.

@@ -10,12 +10,10 @@ use wloop_core::id::{GateId, UnitRef};
 use wloop_core::stops::HoldKind;
 use wloop_store::{IdTable, Reads, StoreError};
 
-use super::answer::{Failure, caller};
-use super::routes::{Answer, ask, id, known_unit, parse, the_gate};
+use super::answer::caller;
+use super::routes::{Answer, ask, id, parse, the_gate, units};
 use super::{Peer, Shared};
-use crate::engine::Reply;
-use crate::input::{Caller, Request};
-use crate::refusal::RefusalKind;
+use crate::input::Request;
 use crate::view;
 
 /// Which hold a route sets or takes away.
@@ -105,11 +103,6 @@ pub(super) async fn unmute(
     everything(&shared, peer, &headers, UNMUTE).await
 }
 
-pub(super) async fn get_unit(State(shared): State<Shared>, named: Named) -> Answer<api::UnitDetail> {
-    let unit = named_unit(&shared, named)?;
-    detail(&shared, &unit).await
-}
-
 pub(super) async fn saw_gate(
     State(shared): State<Shared>,
     ConnectInfo(peer): ConnectInfo<Peer>,
@@ -134,44 +127,10 @@ async fn everything(shared: &Shared, peer: Peer, headers: &HeaderMap, wanted: Wa
 
 async fn of_unit(shared: &Shared, peer: Peer, headers: &HeaderMap, named: Named, wanted: Wanted) -> Answer<api::UnitDetail> {
     let caller = caller(shared, peer, headers)?;
-    let unit = named_unit(shared, named)?;
+    let Path((provider, key)) = named;
+    let unit = units::named(shared, &provider, &key)?;
     ask(shared, caller, request(Some(unit.clone()), wanted)).await?;
-    detail(shared, &unit).await
-}
-
-/// A unit by provider and key; the key of a pull request may also be its address or `owner/repo#n`.
-fn named_unit(shared: &Shared, Path((provider, key)): Named) -> Result<UnitRef, Failure> {
-    let plain = format!("{provider}:{key}");
-    if key.contains(['#', '/']) && provider == "github" { known_unit(shared, &key) } else { known_unit(shared, &plain) }
-}
-
-async fn detail(shared: &Shared, unit: &UnitRef) -> Answer<api::UnitDetail> {
-    // Whoever may read may be told why.
-    let reply = ask(shared, Caller::Person, Request::Explain(unit.clone())).await?;
-    let Reply::Because(because) = reply else {
-        return Err(Failure::new(RefusalKind::Unavailable, "the unit could not be looked at; try again in a moment"));
-    };
-    let now = shared.outside.hub.now();
-    let found = shared.outside.hub.read(|reads| {
-        let row = reads.unit(unit)?;
-        let pending = reads.pending_items_of(unit)?;
-        let rounds = pending.iter().map(|item| view::item(reads, item)).collect::<Result<Vec<_>, _>>()?;
-        let own = reads.holds_on(unit)?;
-        let paused = reads.is_held(unit, HoldKind::Pause, now)?;
-        let kept = reads.guidance(unit)?;
-        Ok::<_, StoreError>(api::UnitDetail {
-            unit: view::unit(reads, unit)?,
-            watched: row.is_some_and(|row| row.watched),
-            paused,
-            paused_itself: own.iter().any(|hold| hold.unit.is_some() && hold.kind == HoldKind::Pause),
-            muted: reads.is_held(unit, HoldKind::Mute, now)?,
-            rounds,
-            skipped: because.into_iter().map(|(workflow, because)| api::Skipped { workflow, because }).collect(),
-            guidance: (!kept.is_empty()).then(|| kept.iter().map(|g| g.text.as_str()).collect::<Vec<_>>().join("\n\n")),
-            guidance_kept: reads.guidance_offered(unit)?.into_iter().map(|g| g.text).collect(),
-        })
-    })?;
-    Ok(Json(found))
+    units::detail(shared, &unit).await
 }
 
 fn holds(shared: &Shared) -> Answer<api::Holds> {

@@ -177,7 +177,10 @@ impl GithubProvider {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("").to_owned();
         let (id, head) = (text(pull.get("id")), text(pull.get("headRefOid")));
         for _ in 0..ROUNDS {
-            let Some(variables) = rest_of(pull, &id) else { return self.complete_threads(pull).await };
+            let Some(variables) = rest_of(pull, &id) else {
+                self.complete_checks(pull, &id, &head).await?;
+                return self.complete_threads(pull).await;
+            };
             let (envelope, _) = self.client.query(&graphql::detail_more(), variables.clone()).await?;
             let more = one_node(envelope, &id)?;
             if text(more.get("headRefOid")) != head {
@@ -190,6 +193,22 @@ impl GithubProvider {
             }
         }
         Err(ReadFault::Unusable(format!("its lists do not end after {ROUNDS} requests")))
+    }
+
+    /// The checks of the head: they hang on its commit, not on the pull request itself.
+    async fn complete_checks(&self, pull: &mut Value, id: &str, head: &str) -> Result<(), ReadFault> {
+        const ROLLUP: &str = "/commits/nodes/0/commit/statusCheckRollup";
+        let Some(rollup) = pull.pointer_mut(ROLLUP) else { return Ok(()) };
+        for _ in 0..ROUNDS {
+            let Some(after) = rollup.get("contexts").and_then(next_cursor) else { return Ok(()) };
+            let (envelope, _) = self.client.query(&graphql::checks_more(), json!({ "id": id, "after": after })).await?;
+            let more = one_node(envelope, id)?;
+            if more.get("headRefOid").and_then(Value::as_str) != Some(head) {
+                return Err(ReadFault::Unusable("the pull request got new commits while it was read".to_owned()));
+            }
+            join(rollup, more.pointer(ROLLUP).unwrap_or(&Value::Null), "contexts")?;
+        }
+        Err(ReadFault::Unusable(format!("its checks do not end after {ROUNDS} requests")))
     }
 
     async fn complete_threads(&self, pull: &mut Value) -> Result<(), ReadFault> {

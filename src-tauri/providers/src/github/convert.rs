@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use wloop_core::github::{
-    Account, AccountKind, Comment, Detail, Mergeable, PullState, ReadFault, Reason, Requested, Review, ReviewRequest,
-    ReviewState, Reviewer, Summary, Thread,
+    Account, AccountKind, Check, CheckKind, Comment, Detail, Mergeable, PullState, ReadFault, Reason, Requested, Review,
+    ReviewRequest, ReviewState, Reviewer, Summary, Thread,
 };
 
 use super::shapes;
@@ -180,10 +180,28 @@ fn reviewer(asked: Option<shapes::Asked>) -> Option<(String, Reviewer)> {
     }
 }
 
-/// The requests that stand, each with the newest act of requesting that same reviewer.
-fn review_requests(pull: &Value, notes: &mut Notes) -> Vec<ReviewRequest> {
-    let mut newest: BTreeMap<String, Requested> = BTreeMap::new();
-    for event in nodes::<shapes::RequestedEvent>(pull, "timelineItems", notes) {
+/// What the timeline tells of a pull request.
+#[derive(Default)]
+struct Timeline {
+    /// The newest act of requesting, by reviewer.
+    requested: BTreeMap<String, Requested>,
+    /// When a review was last requested from anyone.
+    last_requested_at: Option<Timestamp>,
+    /// When the force push happened that made the head.
+    head_forced_at: Option<Timestamp>,
+}
+
+fn timeline(pull: &Value, head: &str, notes: &mut Notes) -> Timeline {
+    let mut told = Timeline::default();
+    let newest = &mut told.requested;
+    for event in nodes::<shapes::TimelineItem>(pull, "timelineItems", notes) {
+        if event.kind == "HeadRefForcePushedEvent" {
+            if event.after_commit.is_some_and(|commit| commit.oid == head) {
+                told.head_forced_at = told.head_forced_at.max(Some(event.created_at));
+            }
+            continue;
+        }
+        told.last_requested_at = told.last_requested_at.max(Some(event.created_at));
         let Some((key, _)) = reviewer(event.requested_reviewer) else { continue };
         let by = who(event.actor, notes).map_or_else(String::new, |account| account.login);
         let act = Requested { id: event.id, by, at: event.created_at };
@@ -194,6 +212,11 @@ fn review_requests(pull: &Value, notes: &mut Notes) -> Vec<ReviewRequest> {
             }
         }
     }
+    told
+}
+
+/// The requests that stand, each with the newest act of requesting that same reviewer.
+fn review_requests(pull: &Value, newest: &BTreeMap<String, Requested>, notes: &mut Notes) -> Vec<ReviewRequest> {
     let mut standing: BTreeMap<String, ReviewRequest> = BTreeMap::new();
     for request in nodes::<shapes::ReviewRequest>(pull, "reviewRequests", notes) {
         if let Some((key, reviewer)) = reviewer(request.requested_reviewer) {
@@ -246,6 +269,7 @@ fn comments(parent: &Value, notes: &mut Notes) -> Vec<Comment> {
             body: told.body.unwrap_or_default(),
             created_at: told.created_at,
             url: told.url,
+            review: told.pull_request_review.map_or_else(String::new, |review| review.id),
         };
         all.insert(told.id, comment);
     }
@@ -277,6 +301,47 @@ fn threads(pull: &Value, notes: &mut Notes) -> Vec<Thread> {
     sorted
 }
 
+/// The checks of the commit that is the head; what a rollup of another commit holds is not the head's (GH-FACT-16).
+fn checks(pull: &Value, head: &str, notes: &mut Notes) -> Vec<Check> {
+    let commits = pull.pointer("/commits/nodes").and_then(Value::as_array);
+    let of_head = |node: &&Value| node.pointer("/commit/oid").and_then(Value::as_str) == Some(head);
+    let rollup = commits.into_iter().flatten().find(of_head).and_then(|node| node.pointer("/commit/statusCheckRollup"));
+    let mut all: Vec<Check> = nodes::<shapes::Check>(rollup.unwrap_or(&Value::Null), "contexts", notes)
+        .into_iter()
+        .map(|told| match told {
+            shapes::Check::Run { database_id, name, status, conclusion, started_at, completed_at, check_suite } => Check {
+                kind: CheckKind::Run,
+                app: check_suite.and_then(|suite| suite.app).and_then(|app| app.slug).unwrap_or_default(),
+                name,
+                outcome: if status == "COMPLETED" { conclusion.unwrap_or_else(|| "NEUTRAL".to_owned()) } else { String::new() },
+                started_at,
+                completed_at,
+                database_id: database_id.unwrap_or(0),
+            },
+            shapes::Check::Context { context, state, created_at } => Check {
+                kind: CheckKind::Context,
+                app: String::new(),
+                name: context,
+                outcome: state,
+                started_at: Some(created_at),
+                completed_at: None,
+                database_id: 0,
+            },
+        })
+        .collect();
+    all.sort_by(|a, b| {
+        (a.kind, &a.app, &a.name, a.started_at, a.database_id).cmp(&(b.kind, &b.app, &b.name, b.started_at, b.database_id))
+    });
+    all
+}
+
+/// Whether the viewer may push to the head's branch: by their own rights there, or because the author lets maintainers of the base.
+fn can_push(base: &shapes::Repository, head: Option<&shapes::Repository>, maintainers: bool) -> bool {
+    let writes =
+        |repository: &shapes::Repository| matches!(repository.viewer_permission.as_deref(), Some("ADMIN" | "MAINTAIN" | "WRITE"));
+    head.is_some_and(|head| writes(head) || (maintainers && writes(base))) && base.is_archived != Some(true)
+}
+
 /// A pull request whose connections are complete.
 pub(crate) fn detail(pull: &Value, read: Read, notes: &mut Notes) -> Result<Detail, ReadFault> {
     let summary = summary(pull)?;
@@ -289,7 +354,10 @@ pub(crate) fn detail(pull: &Value, read: Read, notes: &mut Notes) -> Result<Deta
         nodes::<shapes::Who>(pull, "assignees", notes).into_iter().filter_map(|told| who(Some(told), notes)).collect();
     assignees.sort_by(|a, b| (&a.login, &a.id).cmp(&(&b.login, &b.id)));
     assignees.dedup();
+    let maintainer_can_modify = plain.maintainer_can_modify.unwrap_or(false);
+    let can_push = can_push(&repository, plain.head_repository.as_ref(), maintainer_can_modify);
     let head_repo = plain.head_repository.map(|repository| repository.name_with_owner);
+    let timeline = timeline(pull, &summary.head, notes);
     Ok(Detail {
         body: plain.body.unwrap_or_default(),
         author: who(plain.author, notes),
@@ -309,10 +377,15 @@ pub(crate) fn detail(pull: &Value, read: Read, notes: &mut Notes) -> Result<Deta
         review_decision: plain.review_decision.unwrap_or_default(),
         labels,
         assignees,
-        review_requests: review_requests(pull, notes),
+        review_requests: review_requests(pull, &timeline.requested, notes),
         reviews: reviews(pull, notes),
         threads: threads(pull, notes),
         comments: comments(pull, notes),
+        checks: checks(pull, &summary.head, notes),
+        last_requested_at: timeline.last_requested_at,
+        head_forced_at: timeline.head_forced_at,
+        maintainer_can_modify,
+        can_push,
         read_at: read.at,
         skew_ms: read.skew_ms,
         summary,

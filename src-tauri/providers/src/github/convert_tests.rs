@@ -10,6 +10,16 @@ fn person(login: &str) -> Value {
     json!({"__typename": "User", "login": login, "id": format!("U_{login}")})
 }
 
+fn contexts() -> Value {
+    json!({"pageInfo": {"hasNextPage": false, "endCursor": null}, "nodes": [
+        {"__typename": "StatusContext", "context": "ci/build", "state": "PENDING", "createdAt": "2026-05-01T08:10:00Z"},
+        {"__typename": "CheckRun", "databaseId": 51, "name": "tests", "status": "COMPLETED", "conclusion": "FAILURE",
+         "startedAt": "2026-05-01T08:01:00Z", "completedAt": "2026-05-01T08:05:00Z", "checkSuite": {"app": {"slug": "ci"}}},
+        {"__typename": "CheckRun", "databaseId": 52, "name": "lint", "status": "IN_PROGRESS", "conclusion": null,
+         "startedAt": null, "completedAt": null, "checkSuite": {"app": null}},
+    ]})
+}
+
 /// A pull request whose every nullable place is filled.
 fn pull() -> Value {
     let page = json!({"hasNextPage": false, "endCursor": null});
@@ -17,12 +27,12 @@ fn pull() -> Value {
         "__typename": "PullRequest",
         "id": "PR_1", "number": 7, "title": "Teach it to count", "url": "https://github.com/acme/web/pull/7",
         "state": "OPEN", "isDraft": false, "headRefOid": "h1", "updatedAt": "2026-05-01T08:00:00Z", "mergeable": "CONFLICTING",
-        "repository": {"nameWithOwner": "acme/web", "visibility": "PRIVATE", "isArchived": false},
-        "commits": {"nodes": [{"commit": {"oid": "h1", "statusCheckRollup": {"state": "FAILURE"}}}]},
+        "repository": {"nameWithOwner": "acme/web", "visibility": "PRIVATE", "isArchived": false, "viewerPermission": "WRITE"},
+        "commits": {"nodes": [{"commit": {"oid": "h1", "statusCheckRollup": {"state": "FAILURE", "contexts": contexts()}}}]},
         "body": "why", "authorAssociation": "MEMBER", "createdAt": "2026-04-30T08:00:00Z", "mergedAt": null, "closedAt": null,
         "baseRefName": "main", "baseRefOid": "b1", "headRefName": "count", "isCrossRepository": false, "locked": true,
         "changedFiles": 3, "reviewDecision": "CHANGES_REQUESTED", "author": person("ada"),
-        "headRepository": {"nameWithOwner": "acme/web"},
+        "headRepository": {"nameWithOwner": "acme/web", "viewerPermission": "READ"}, "maintainerCanModify": true,
     });
     let connections = json!({
         "labels": {"pageInfo": page, "nodes": [{"name": "z"}, {"name": "a"}]},
@@ -38,6 +48,9 @@ fn pull() -> Value {
             {"__typename": "ReviewRequestedEvent", "id": "E_3", "createdAt": "2026-05-03T08:00:00Z", "actor": null,
              "requestedReviewer": {"__typename": "Team", "id": "T_1", "combinedSlug": "acme/core"}},
             {"__typename": "ReviewRequestedEvent", "id": "E_4", "createdAt": "2026-05-03T09:00:00Z", "actor": null, "requestedReviewer": null},
+            {"__typename": "HeadRefForcePushedEvent", "id": "E_5", "createdAt": "2026-05-03T10:00:00Z", "afterCommit": {"oid": "h1"}},
+            {"__typename": "HeadRefForcePushedEvent", "id": "E_6", "createdAt": "2026-05-03T11:00:00Z", "afterCommit": {"oid": "h0"}},
+            {"__typename": "HeadRefForcePushedEvent", "id": "E_7", "createdAt": "2026-05-03T12:00:00Z", "afterCommit": null},
         ]},
         "reviews": {"pageInfo": page, "nodes": [
             {"id": "R_2", "fullDatabaseId": "9007199254740993", "state": "PENDING", "body": "", "submittedAt": null, "url": "u", "author": person("me"), "commit": {"oid": "h1"}},
@@ -47,7 +60,7 @@ fn pull() -> Value {
         "reviewThreads": {"pageInfo": page, "nodes": [
             {"id": "TH_1", "isResolved": false, "isOutdated": true, "path": "src/a.rs", "line": null, "comments": {"pageInfo": page, "nodes": [
                 {"id": "C_2", "fullDatabaseId": "22", "body": "second", "createdAt": "2026-05-01T11:00:00Z", "url": "u", "author": person("me")},
-                {"id": "C_1", "fullDatabaseId": "21", "body": "first", "createdAt": "2026-05-01T10:00:00Z", "url": "u", "author": person("bob")},
+                {"id": "C_1", "fullDatabaseId": "21", "body": "first", "createdAt": "2026-05-01T10:00:00Z", "url": "u", "author": person("bob"), "pullRequestReview": {"id": "R_1"}},
             ]}},
         ]},
         "comments": {"pageInfo": page, "nodes": [
@@ -83,6 +96,49 @@ fn a_whole_detail_is_converted() {
 }
 
 #[test]
+fn checks_and_pushes_are_those_of_the_head() {
+    // GH-FACT-13, GH-FACT-16, GH-FACT-17, GH-FACT-19
+    let (told, notes) = converted(&pull());
+    assert_eq!(notes, Notes::new());
+    let shown = told.checks.iter().map(|c| (c.kind, c.app.as_str(), c.name.as_str(), c.outcome.as_str(), c.database_id));
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        [
+            (CheckKind::Run, "", "lint", "", 52),
+            (CheckKind::Run, "ci", "tests", "FAILURE", 51),
+            (CheckKind::Context, "", "ci/build", "PENDING", 0)
+        ]
+    );
+    assert_eq!(told.head_forced_at, Some("2026-05-03T10:00:00Z".parse().unwrap()), "not that of another commit");
+    assert_eq!(told.last_requested_at, Some("2026-05-03T09:00:00Z".parse().unwrap()), "of anyone, though they are gone");
+    assert_eq!(told.threads[0].comments.iter().map(|c| c.review.as_str()).collect::<Vec<_>>(), ["R_1", ""]);
+    let mut other = pull();
+    other["commits"]["nodes"][0]["commit"]["oid"] = json!("h0");
+    let (told, _) = converted(&other);
+    assert_eq!((told.checks.len(), told.summary.checks.as_str()), (0, ""), "checks of another commit are not the head's");
+}
+
+#[test]
+fn whether_the_head_can_be_pushed_to_follows_from_rights_and_consent() {
+    // GH-FACT-36
+    let of = |change: fn(&mut Value)| {
+        let mut pull = pull();
+        change(&mut pull);
+        converted(&pull).0.can_push
+    };
+    assert!(of(|_| {}), "maintainers may, and the viewer is one");
+    assert!(!of(|pull| pull["maintainerCanModify"] = json!(false)));
+    assert!(!of(|pull| pull["repository"]["viewerPermission"] = json!("TRIAGE")));
+    assert!(!of(|pull| pull["repository"]["viewerPermission"] = Value::Null));
+    assert!(of(|pull| {
+        pull["maintainerCanModify"] = json!(false);
+        pull["headRepository"]["viewerPermission"] = json!("ADMIN");
+    }));
+    assert!(!of(|pull| pull["headRepository"] = Value::Null), "the fork is gone");
+    assert!(!of(|pull| pull["repository"]["isArchived"] = json!(true)));
+}
+
+#[test]
 fn a_request_is_paired_with_the_newest_act_of_requesting_that_reviewer() {
     // GH-SYNC-04, GH-SYNC-20
     let (told, _) = converted(&pull());
@@ -111,6 +167,8 @@ fn every_null_is_absence() {
         "/comments/nodes/0/author",
         "/reviewThreads/nodes/0/comments/nodes/1/author",
         "/commits/nodes/0/commit/statusCheckRollup",
+        "/timelineItems/nodes/4/afterCommit",
+        "/maintainerCanModify",
         "/reviews/nodes/0",
         "/labels",
     ] {

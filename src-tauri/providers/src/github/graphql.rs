@@ -16,6 +16,8 @@ const BY_NUMBER: &str = include_str!("queries/detail_by_number.graphql");
 const MORE: &str = include_str!("queries/detail_more.graphql");
 const WATCHED: &str = include_str!("queries/watched.graphql");
 const THREAD_MORE: &str = include_str!("queries/thread_more.graphql");
+const CHECKS: &str = include_str!("queries/checks.graphql");
+const CHECKS_MORE: &str = include_str!("queries/checks_more.graphql");
 
 /// One request with `searches` aliases `s0`, `s1` … over the variables `$q0`, `$after0` …, and the viewer (GH-SYNC-11).
 pub(crate) fn inventory(searches: usize) -> String {
@@ -35,11 +37,11 @@ pub(crate) fn watched() -> String {
 }
 
 pub(crate) fn detail_by_id() -> String {
-    format!("{BY_ID}{DETAIL}{CONNECTIONS}{SUMMARY}")
+    format!("{BY_ID}{DETAIL}{CONNECTIONS}{CHECKS}{SUMMARY}")
 }
 
 pub(crate) fn detail_by_number() -> String {
-    format!("{BY_NUMBER}{DETAIL}{CONNECTIONS}{SUMMARY}")
+    format!("{BY_NUMBER}{DETAIL}{CONNECTIONS}{CHECKS}{SUMMARY}")
 }
 
 /// The rest of the connections.
@@ -50,6 +52,10 @@ pub(crate) fn detail_more() -> String {
 pub(crate) fn thread_more() -> String {
     let used = ["Who", "Page", "ThreadComments"].map(|name| fragment(CONNECTIONS, name));
     format!("{THREAD_MORE}{}{}", used.concat(), fragment(SUMMARY, "Quota"))
+}
+
+pub(crate) fn checks_more() -> String {
+    format!("{CHECKS_MORE}{CHECKS}{}{}", fragment(CONNECTIONS, "Page"), fragment(SUMMARY, "Quota"))
 }
 
 /// Every document that is ever sent, with a name: for a check against GitHub's schema.
@@ -63,6 +69,7 @@ pub fn documents() -> Vec<(&'static str, String)> {
         ("detail_by_number", detail_by_number()),
         ("detail_more", detail_more()),
         ("thread_more", thread_more()),
+        ("checks_more", checks_more()),
     ]
 }
 

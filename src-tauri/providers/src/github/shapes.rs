@@ -43,6 +43,8 @@ pub(crate) struct Repository {
     pub(crate) visibility: Option<String>,
     #[serde(default)]
     pub(crate) is_archived: Option<bool>,
+    #[serde(default)]
+    pub(crate) viewer_permission: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -104,6 +106,8 @@ pub(crate) struct Plain {
     pub(crate) head_ref_name: String,
     pub(crate) is_cross_repository: bool,
     pub(crate) locked: bool,
+    #[serde(default)]
+    pub(crate) maintainer_can_modify: Option<bool>,
     pub(crate) changed_files: u64,
     #[serde(default)]
     pub(crate) review_decision: Option<String>,
@@ -127,13 +131,57 @@ pub(crate) struct ReviewRequest {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RequestedEvent {
+pub(crate) struct TimelineItem {
+    #[serde(rename = "__typename")]
+    pub(crate) kind: String,
     pub(crate) id: String,
     pub(crate) created_at: Timestamp,
     #[serde(default)]
     pub(crate) actor: Option<Who>,
     #[serde(default)]
     pub(crate) requested_reviewer: Option<Asked>,
+    #[serde(default)]
+    pub(crate) after_commit: Option<Oid>,
+}
+
+/// A check run or a status context.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "__typename")]
+pub(crate) enum Check {
+    #[serde(rename = "CheckRun", rename_all = "camelCase")]
+    Run {
+        #[serde(default)]
+        database_id: Option<u64>,
+        name: String,
+        status: String,
+        #[serde(default)]
+        conclusion: Option<String>,
+        #[serde(default)]
+        started_at: Option<Timestamp>,
+        #[serde(default)]
+        completed_at: Option<Timestamp>,
+        #[serde(default)]
+        check_suite: Option<CheckSuite>,
+    },
+    #[serde(rename = "StatusContext", rename_all = "camelCase")]
+    Context { context: String, state: String, created_at: Timestamp },
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct CheckSuite {
+    #[serde(default)]
+    pub(crate) app: Option<App>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct App {
+    #[serde(default)]
+    pub(crate) slug: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Id {
+    pub(crate) id: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -171,6 +219,8 @@ pub(crate) struct Comment {
     pub(crate) url: String,
     #[serde(default)]
     pub(crate) author: Option<Who>,
+    #[serde(default)]
+    pub(crate) pull_request_review: Option<Id>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

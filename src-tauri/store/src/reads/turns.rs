@@ -24,7 +24,7 @@ pub struct TurnFilter {
     pub limit: Option<usize>,
 }
 
-fn session(row: &Cols<'_, '_>) -> Result<SessionRow, StoreError> {
+pub(super) fn session(row: &Cols<'_, '_>) -> Result<SessionRow, StoreError> {
     Ok(SessionRow {
         id: row.parsed("id")?,
         agent: row.text("agent")?,
@@ -41,7 +41,7 @@ fn process(row: &Cols<'_, '_>) -> Result<Option<ProcessRow>, StoreError> {
     Ok(ids.map(|((pid, start), pgid)| ProcessRow { pid, start, pgid }))
 }
 
-fn turn(row: &Cols<'_, '_>) -> Result<TurnRow, StoreError> {
+pub(super) fn turn(row: &Cols<'_, '_>) -> Result<TurnRow, StoreError> {
     Ok(TurnRow {
         id: row.parsed("id")?,
         unit: row.parsed("unit")?,

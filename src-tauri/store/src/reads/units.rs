@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
-use wloop_core::github::{Account, RepoName, Summary};
+use wloop_core::github::{Account, RepoName, Sightings, Summary};
 use wloop_core::id::UnitRef;
 
 use super::{Reads, limit_of};
@@ -56,6 +56,11 @@ fn pull(row: &Cols<'_, '_>) -> Result<PullRow, StoreError> {
         wants_detail: row.flag("wants_detail")?,
         read_after: row.time("read_after")?,
         fault: row.opt_text("fault")?,
+        sightings: Sightings {
+            head: row.text("seen_head")?,
+            head_at: row.opt_time("seen_head_at")?,
+            conflict_since: row.opt_time("conflict_since")?,
+        },
     })
 }
 

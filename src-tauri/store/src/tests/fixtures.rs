@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use wloop_core::consequence::Consequence;
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, Closing, Gate, GateKind, GateStatus, Intent};
-use wloop_core::github::{Mergeable, PullState, Reason, RepoName, ReviewEvent, Shape, Summary};
+use wloop_core::github::{Mergeable, PullState, Reason, RepoName, ReviewEvent, Shape, Sightings, Summary};
 use wloop_core::id::UnitRef;
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
@@ -128,6 +128,7 @@ pub(super) fn pull_row(n: u32) -> PullRow {
         wants_detail: true,
         read_after: at(0),
         fault: None,
+        sightings: Sightings::default(),
     }
 }
 

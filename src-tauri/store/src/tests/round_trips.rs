@@ -5,8 +5,8 @@ use wloop_core::consequence::Consequence;
 use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::{
-    Account, AccountKind, Comment, Detail, InlineComment, Mergeable, PullState, Reason, RemotePost, Requested, Review,
-    ReviewEvent, ReviewRequest, ReviewState, Reviewer, Shape, Side, Thread,
+    Account, AccountKind, Check, CheckKind, Comment, Detail, InlineComment, Mergeable, PullState, Reason, RemotePost, Requested,
+    Review, ReviewEvent, ReviewRequest, ReviewState, Reviewer, Shape, Side, Sightings, Thread,
 };
 use wloop_core::post::PostState;
 use wloop_core::turn::TurnState;
@@ -30,6 +30,7 @@ fn detail(n: u32) -> Detail {
         body: "Why \"this\"?\n\u{1f980}".into(),
         created_at: at(-50),
         url: "u".into(),
+        review: "PRR_1".into(),
     };
     let review = |state| Review {
         id: format!("PRR_{state:?}"),
@@ -86,6 +87,21 @@ fn detail(n: u32) -> Detail {
             comments: vec![comment("C_1", None)],
         }],
         comments: vec![comment("C_2", Some(account("ann", AccountKind::User)))],
+        checks: [(CheckKind::Run, "FAILURE"), (CheckKind::Context, "PENDING")]
+            .map(|(kind, outcome)| Check {
+                kind,
+                app: "ci".into(),
+                name: "tests".into(),
+                outcome: outcome.into(),
+                started_at: Some(at(-20)),
+                completed_at: None,
+                database_id: 9,
+            })
+            .to_vec(),
+        last_requested_at: Some(at(-30)),
+        head_forced_at: Some(at(-31)),
+        maintainer_can_modify: true,
+        can_push: true,
         read_at: at(1),
         skew_ms: -250,
     }
@@ -122,7 +138,8 @@ fn a_unit_and_its_pull_request_come_back() {
     let renamed = UnitRow { title: "Other".into(), watched: false, ..unit_row(1) };
     home.write(|tx| tx.put_unit(&renamed, at(5))).unwrap();
     assert_eq!(home.store.read().unit(&unit(1)).unwrap(), Some(renamed));
-    let full = PullRow { detail: Some(detail(1)), detail_at: Some(at(1)), fault: Some("x".into()), ..pull_row(1) };
+    let sightings = Sightings { head: "aaaa".into(), head_at: Some(at(-3)), conflict_since: Some(at(-2)) };
+    let full = PullRow { sightings, detail: Some(detail(1)), detail_at: Some(at(1)), fault: Some("x".into()), ..pull_row(1) };
     let gone = PullRow { watched: false, wants_detail: false, ..full.clone() };
     for row in [pull_row(1), full, gone] {
         home.write(|tx| tx.put_pull(&row)).unwrap();

@@ -66,11 +66,13 @@ impl Writes<'_> {
         let summary = to_json(&row.summary).map_err(unwritable("pull_request", "summary"))?;
         let detail = row.detail.as_ref().map(to_json).transpose().map_err(unwritable("pull_request", "detail"))?;
         self.run(
-            "INSERT INTO pull_request (unit, repo, number, reasons, summary, detail, detail_at, wants_detail, read_after, fault)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            "INSERT INTO pull_request (unit, repo, number, reasons, summary, detail, detail_at, wants_detail, read_after, fault,
+                 seen_head, seen_head_at, conflict_since)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
              ON CONFLICT (unit) DO UPDATE SET repo = excluded.repo, number = excluded.number, reasons = excluded.reasons,
                  summary = excluded.summary, detail = excluded.detail, detail_at = excluded.detail_at,
-                 wants_detail = excluded.wants_detail, read_after = excluded.read_after, fault = excluded.fault",
+                 wants_detail = excluded.wants_detail, read_after = excluded.read_after, fault = excluded.fault,
+                 seen_head = excluded.seen_head, seen_head_at = excluded.seen_head_at, conflict_since = excluded.conflict_since",
             params![
                 unit,
                 text(&row.summary.repo),
@@ -82,6 +84,9 @@ impl Writes<'_> {
                 row.wants_detail,
                 ms(row.read_after),
                 row.fault,
+                row.sightings.head,
+                opt_ms(row.sightings.head_at),
+                opt_ms(row.sightings.conflict_since),
             ],
         )?;
         self.run("UPDATE unit SET watched = ?2 WHERE id = ?1 AND watched <> ?2", params![unit, row.watched])?;

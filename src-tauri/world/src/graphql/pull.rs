@@ -167,6 +167,7 @@ fn head_repository(ctx: Ctx<'_>, repo: &Repo, pull: &Pull) -> Value {
         "id": format!("{}F", repo.node_id), "name": repo.name, "nameWithOwner": full_name, "owner": owner,
         "url": format!("{}/{full_name}", ctx.base), "isFork": true, "isArchived": false, "isPrivate": !repo.public,
         "visibility": if repo.public { "PUBLIC" } else { "PRIVATE" }, "parent": {"$repo": [repo.full_name]},
+        "viewerPermission": if pull.author == ctx.viewer { "ADMIN" } else { "READ" },
     })
 }
 

@@ -1,7 +1,5 @@
 //! When a review round is due, and what else a review is waiting for: table F2, ROUND-10, ROUND-11.
 
-use jiff::Timestamp;
-
 use super::{Drafts, Mode, View, age_words, requests, review_key, text, truth};
 use crate::github::material::started_by;
 use crate::github::{PullState, Review, ReviewRequest, ReviewState};
@@ -113,12 +111,7 @@ impl View<'_> {
         if self.book.open_turn.is_some() {
             return Err("a turn is open".to_owned());
         }
-        if self.book.rounds_on_head >= self.settings.per_head {
-            return Err(match self.book.rounds_on_head {
-                1 => "1 round ran on this commit".to_owned(),
-                ran => format!("{ran} rounds ran on this commit"),
-            });
-        }
+        self.rounds_left()?;
         let key = review_key(self.detail, self.viewer, self.settings, stage);
         if self.book.skipped.contains(&key) {
             return Err("skipped".to_owned());
@@ -131,6 +124,15 @@ impl View<'_> {
             });
         }
         Ok(())
+    }
+
+    /// Whether another automatic round may run on this head (ROUND-25).
+    pub(super) fn rounds_left(&self) -> Result<(), String> {
+        match self.book.rounds_on_head {
+            ran if ran < self.settings.per_head => Ok(()),
+            1 => Err("1 round ran on this commit".to_owned()),
+            ran => Err(format!("{ran} rounds ran on this commit")),
+        }
     }
 
     /// `review requested of <team> by <login> <age> ago`, as far as it is known.
@@ -182,14 +184,13 @@ impl View<'_> {
         if self.detail.summary.draft {
             return Err("it is a draft".to_owned());
         }
-        let followed = self.book.reviewed_by_round || self.book.has_review_workspace || self.settings.followups_without_workspace;
-        if !followed {
+        if !self.followed() {
             return Err("you reviewed it by hand, and no review workspace is linked".to_owned());
         }
         let Some(news) = news else {
             return Err("nothing is new since your review".to_owned());
         };
-        let pushed = self.pushed_at(last);
+        let pushed = self.pushed_at();
         let asked_since = self.asked_again(last).and_then(|(request, _)| request.requested.as_ref());
         let age = self.age(pushed);
         if age < self.settings.settle && asked_since.is_none_or(|asked| asked.at <= pushed) {
@@ -201,14 +202,9 @@ impl View<'_> {
         Ok(news)
     }
 
-    /// When the head was pushed, as late as that can have been.
-    fn pushed_at(&self, last: &Review) -> Timestamp {
-        if let Some(seen) = self.book.head_seen_at {
-            return seen;
-        }
-        let changed = self.detail.summary.updated_at;
-        let reviewed = last.submitted_at.filter(|_| last.commit == self.detail.summary.head);
-        reviewed.map_or(changed, |at| at.min(changed))
+    /// Whether the loop follows a pull request that the viewer has reviewed: condition (3) of ROUND-10.
+    pub(super) fn followed(&self) -> bool {
+        self.book.reviewed_by_round || self.book.has_review_workspace || self.settings.followups_without_workspace
     }
 
     /// A review request that is newer than the viewer's newest review.
@@ -219,7 +215,7 @@ impl View<'_> {
     }
 
     /// What is new since the viewer's newest review, in words: condition (4) of ROUND-10.
-    fn news(&self, last: &Review) -> Option<String> {
+    pub(super) fn news(&self, last: &Review) -> Option<String> {
         if let Some((request, team)) = self.asked_again(last) {
             return Some(self.requested("review requested again", request, team));
         }

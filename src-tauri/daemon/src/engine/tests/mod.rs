@@ -4,12 +4,14 @@
 mod caps;
 mod crashes;
 mod drafts;
+mod facts;
 mod gates;
 mod holds;
 mod ledger;
 mod random;
 mod rounds;
 mod sends;
+mod sessions;
 mod stops;
 mod sweeps;
 mod sync;
@@ -99,6 +101,11 @@ pub(super) fn pull(n: u64) -> Detail {
         reviews: vec![],
         threads: vec![],
         comments: vec![],
+        checks: vec![],
+        last_requested_at: None,
+        head_forced_at: None,
+        maintainer_can_modify: false,
+        can_push: true,
         read_at: start(),
         skew_ms: 0,
     }
@@ -375,7 +382,12 @@ impl Rig {
     }
 
     pub(super) fn end_release(&mut self, item: ItemId, detail: &Detail) {
-        let prepared = Prepared { folder: "/trees/review-1".into(), head: detail.summary.head.clone(), merge_base: head(0xbb) };
+        let prepared = Prepared {
+            folder: "/trees/review-1".into(),
+            head: detail.summary.head.clone(),
+            merge_base: head(0xbb),
+            workplace: wloop_core::github::busy::Workplace::default(),
+        };
         self.take(Input::Done(Done::Release { item, prepared: Ok(prepared) }));
     }
 

@@ -52,6 +52,7 @@ impl Life {
             body: "hm".into(),
             created_at: start(),
             url: String::new(),
+            review: String::new(),
         };
         let thread =
             Thread { id: "T_1".into(), resolved: false, outdated: false, path: "a".into(), line: None, comments: vec![comment] };
@@ -302,6 +303,7 @@ impl Life {
                         body: order.body.clone(),
                         created_at: now,
                         url: String::new(),
+                        review: String::new(),
                     }),
                 }
                 if n < 7 { SendOutcome::Doubt { why: why() } } else { SendOutcome::Sent(remote) }
@@ -323,7 +325,12 @@ impl Life {
                 let prepared = if self.chance(6) {
                     Err("the workspace is busy".into())
                 } else {
-                    Ok(Prepared { folder: "/trees/x".into(), head: detail.summary.head, merge_base: head(0xbb) })
+                    Ok(Prepared {
+                        folder: "/trees/x".into(),
+                        head: detail.summary.head,
+                        merge_base: head(0xbb),
+                        workplace: wloop_core::github::busy::Workplace::default(),
+                    })
                 };
                 Input::Done(Done::Release { item, prepared })
             }

@@ -142,6 +142,7 @@ fn a_turns_row_pins_what_it_is_about() {
         body: "hm".into(),
         created_at: asked + SignedDuration::from_mins(minutes),
         url: String::new(),
+        review: String::new(),
     };
     detail.threads = vec![wloop_core::github::Thread {
         id: "T_1".into(),

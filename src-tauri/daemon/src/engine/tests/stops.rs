@@ -126,6 +126,7 @@ fn with_thread() -> Detail {
         body: "hm".into(),
         created_at: start(),
         url: String::new(),
+        review: String::new(),
     };
     detail.threads = vec![wloop_core::github::Thread {
         id: "T_1".into(),

@@ -203,7 +203,15 @@ fn a_token_that_is_not_accepted_stops_all_calls_until_the_next_start() {
 
 /// A comment as the provider shows it.
 fn comment(id: &str, who: Account, body: String) -> Comment {
-    Comment { id: id.into(), database_id: 90, author: Some(who), body, created_at: start(), url: "u".into() }
+    Comment {
+        id: id.into(),
+        database_id: 90,
+        author: Some(who),
+        body,
+        created_at: start(),
+        url: "u".into(),
+        review: String::new(),
+    }
 }
 
 /// A review of a turn whose answer was lost.

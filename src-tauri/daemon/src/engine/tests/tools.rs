@@ -131,6 +131,7 @@ fn a_turn_makes_at_most_forty_posts() {
         body: "hm".into(),
         created_at: start(),
         url: String::new(),
+        review: String::new(),
     };
     let thread = |n: u64| wloop_core::github::Thread {
         id: format!("T_{n}"),

@@ -1,0 +1,151 @@
+//! Sessions: who acts through one, what is typed into one, what hooks tell and when one is closed.
+
+use wloop_core::gate::Actor;
+use wloop_core::id::SessionId;
+use wloop_core::post::PostState;
+
+use super::*;
+use crate::input::{HookEvent, HookReport};
+
+impl Rig {
+    fn hook(&mut self, event: HookEvent, remote: &str) -> SessionId {
+        let report = HookReport { event, remote: remote.to_owned(), folder: "/home/sam/api".to_owned() };
+        let reply = self.ask(Request::Hook { agent: "claude-code".to_owned(), report }).unwrap();
+        let Reply::Session(session) = reply else { panic!("{reply:?}") };
+        session
+    }
+
+    fn through(&mut self, session: SessionId, request: Request) -> Answer<Reply> {
+        self.hand_in(Input::Request { caller: Caller::Session(session), request })
+    }
+
+    /// Types into a session that the loop started, as the person will once there are such.
+    fn person_types_into(&mut self, session: SessionId) {
+        let now = self.now;
+        self.engine().store_mut().write::<_, wloop_store::StoreError>(|tx| tx.person_typed(session, now)).unwrap();
+    }
+}
+
+fn resolve(gate: GateId, intent: &str) -> Request {
+    Request::Resolve { gate, intent: intent.to_owned(), text: None, draft_text: None }
+}
+
+#[test]
+fn a_driven_session_resolves_as_the_person_and_the_gate_names_it() {
+    // RES-03, RES-06, RES-10, SES-02, SES-03
+    let mut rig = Rig::new();
+    let gate = rig.planned(&pull(1)).gate.id;
+    let session = rig.hook(HookEvent::SessionStart, "one");
+    // Whether its agent tells of prompts is not known yet: it acts for nobody (SES-04).
+    forbidden(rig.through(session, resolve(gate, "skip")));
+    assert_eq!(rig.hook(HookEvent::UserPromptSubmit, "one"), session, "the same conversation is the same session");
+    rig.through(session, resolve(gate, "skip")).unwrap();
+    let closed = rig.gate(gate).gate.closed.unwrap();
+    assert_eq!(closed.actor, Actor::Person { via: Some(session) });
+    let decided = rig.events().into_iter().find(|e| e.event.kind == EventKind::GateDecided).unwrap();
+    assert_eq!(decided.event.actor, Actor::Person { via: Some(session) });
+}
+
+#[test]
+fn a_worker_is_driven_once_the_person_typed_into_it_and_no_longer_when_its_turn_runs() {
+    // RES-07, RES-08, RES-09, RES-12, SES-01, SES-02
+    let mut rig = Rig::new();
+    let (one, two) = (pull(1), pull(2));
+    let turn = rig.started(&one);
+    rig.sweep(&[&one, &two]);
+    let plan = rig.open_gate(&two).gate.id;
+    let row = rig.read().session(turn.session).unwrap().unwrap();
+    assert_eq!((row.manager.as_str(), row.state.as_str()), ("wloop", "active"));
+    let typed = rig.read().newest_prompt(turn.session, false).unwrap().unwrap();
+    assert_eq!((typed.turn, typed.by_person), (Some(turn.id), false), "the loop's own prompt is stored");
+    assert!(rig.read().newest_prompt(turn.session, true).unwrap().is_none());
+    // A turn of the loop's runs: not driven, whoever typed last.
+    rig.person_types_into(turn.session);
+    forbidden(rig.through(turn.session, resolve(plan, "skip")));
+    // It stopped and asks: what it asked itself is not answered through it, and other gates are.
+    rig.stop(&turn, "Look here.").unwrap();
+    let asked = rig.open_gates().into_iter().find(|g| g.turn == Some(turn.id)).unwrap().gate.id;
+    for intent in ["publish", "reject"] {
+        let refusal = refused(rig.through(turn.session, resolve(asked, intent)));
+        assert!(refusal.kind == RefusalKind::Forbidden && refusal.detail.contains("asked this itself"), "{refusal:?}");
+    }
+    assert_eq!(rig.posts()[0].state, PostState::Held);
+    rig.through(turn.session, resolve(plan, "skip")).unwrap();
+    assert_eq!(rig.gate(plan).gate.closed.unwrap().actor, Actor::Person { via: Some(turn.session) });
+}
+
+#[test]
+fn a_worker_that_nobody_typed_into_stays_unattended_after_its_turn() {
+    // RES-07, RES-11, SES-04
+    let mut rig = Rig::new();
+    let (one, two) = (pull(1), pull(2));
+    let turn = rig.started(&one);
+    rig.sweep(&[&one, &two]);
+    let plan = rig.open_gate(&two).gate.id;
+    rig.record(&turn, "nothing").unwrap();
+    forbidden(rig.through(turn.session, resolve(plan, "skip")));
+    let report = HookReport { event: HookEvent::UserPromptSubmit, remote: "forged".to_owned(), folder: "/".to_owned() };
+    // Nor does it make itself a session of the person's.
+    forbidden(rig.through(turn.session, Request::Hook { agent: "claude-code".to_owned(), report }));
+    assert!(rig.read().hooked_session("claude-code", "forged").unwrap().is_none());
+}
+
+#[test]
+fn a_turn_s_prompt_is_typed_once() {
+    // SES-02, RUN-35
+    let mut rig = Rig::new();
+    let turn = rig.started(&pull(1));
+    let now = rig.now;
+    let again = rig.engine().store_mut().write::<_, wloop_store::StoreError>(|tx| tx.loop_typed(turn.session, turn.id, now));
+    assert!(again.is_err(), "the ledger itself refuses a second one");
+}
+
+#[test]
+fn a_hook_s_session_comes_and_goes_with_what_it_tells() {
+    // SES-01, SES-03
+    let mut rig = Rig::new();
+    let session = rig.hook(HookEvent::SessionStart, "one");
+    let other = rig.hook(HookEvent::SessionStart, "two");
+    assert_ne!(session, other);
+    let state = |rig: &Rig| rig.read().session(session).unwrap().unwrap().state;
+    rig.hook(HookEvent::UserPromptSubmit, "one");
+    assert!(rig.read().hooked(session).unwrap().unwrap().works);
+    rig.hook(HookEvent::Stop, "one");
+    let hooked = rig.read().hooked(session).unwrap().unwrap();
+    assert!(!hooked.works && hooked.reports_prompts, "that prompts are told of is not forgotten");
+    rig.hook(HookEvent::SessionEnd, "one");
+    assert_eq!(state(&rig), "dormant");
+    rig.hook(HookEvent::SessionStart, "one");
+    assert_eq!(state(&rig), "active");
+    assert_eq!(rig.count(EventKind::SessionOpened), 2, "told of once each");
+    assert_eq!(rig.read().sessions(false, 10).unwrap().len(), 2);
+}
+
+#[test]
+fn a_session_in_use_is_not_closed_and_none_takes_a_prompt_yet() {
+    // SES-10
+    let mut rig = Rig::new();
+    let turn = rig.started(&pull(1));
+    let conflict = |rig: &mut Rig, request: Request, words: &str| {
+        let refusal = refused(rig.ask(request));
+        assert!(refusal.kind == RefusalKind::Conflict && refusal.detail.contains(words), "{words}: {refusal:?}");
+    };
+    conflict(&mut rig, Request::CloseSession(turn.session), "a turn runs in it");
+    conflict(&mut rig, Request::PromptSession(turn.session), "runs headless");
+    let session = rig.hook(HookEvent::UserPromptSubmit, "one");
+    conflict(&mut rig, Request::CloseSession(session), "its agent works");
+    rig.hook(HookEvent::Stop, "one");
+    conflict(&mut rig, Request::CloseSession(session), "you typed into it");
+    conflict(&mut rig, Request::PromptSession(session), "wloop did not start it");
+    rig.pass(15 * 60);
+    rig.ask(Request::CloseSession(session)).unwrap();
+    assert_eq!(rig.read().session(session).unwrap().unwrap().state, "closed");
+    assert_eq!(rig.count(EventKind::SessionClosed), 1);
+    conflict(&mut rig, Request::CloseSession(session), "closed already");
+    // A closed one acts for nobody.
+    let gate = rig.open_gates().first().map(|g| g.gate.id);
+    assert!(gate.is_none());
+    forbidden(rig.through(session, Request::CloseSession(turn.session)));
+    let nobody = "000000000000000000000000000000aa".parse().unwrap();
+    assert_eq!(refused(rig.ask(Request::CloseSession(nobody))).kind, RefusalKind::NotFound);
+}
