@@ -173,12 +173,13 @@ async fn a_crash_inside_an_edit_leaves_the_old_draft_with_its_open_gate() {
 async fn a_crash_between_the_proposal_and_its_approval_leaves_the_draft_held() {
     // K14, DRAFT-29, DRAFT-30, API-10
     let (mut stage, number) = armed("K14").await;
-    let body = DraftRequest { key: Some("once".to_owned()), ..mine(&stage, number, "Thanks!") };
+    let body = DraftRequest { key: Some("once".to_owned()), send: true, ..mine(&stage, number, "Thanks!") };
     died(stage.client().propose_draft(&body).await);
     start_whole(&mut stage).await;
     let draft = waiting(&stage).await;
     assert_eq!((draft.state.as_str(), draft.gate_status.as_str(), draft.proposed_by.as_str()), ("held", "open", "you"));
     // The same proposal once more is the same draft.
+    let body = DraftRequest { send: false, ..body };
     assert_eq!(stage.client().propose_draft(&body).await.expect("it answers").id, draft.id);
     let discard = Discard { reason: Some("not now".to_owned()) };
     let dropped = stage.client().discard_draft(&draft.id, &discard).await.expect("it is dropped");

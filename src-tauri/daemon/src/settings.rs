@@ -147,11 +147,10 @@ impl Rules {
         }
     }
 
-    /// Days and working hours of the person's place; a zone that this machine does not know is the system's.
+    /// Days and working hours of the person's place.
     #[must_use]
     pub fn calendar(&self) -> Calendar {
-        let named = self.config.zone.as_deref().and_then(|name| TimeZone::get(name).ok());
-        Calendar::new(named.unwrap_or_else(TimeZone::system), &self.config.working_days, &self.config.working_hours)
+        Calendar::new(self.zone.clone(), &self.config.working_days, &self.config.working_hours)
     }
 
     /// A workflow's approval table with the configuration laid over it (APPR-45).

@@ -140,6 +140,9 @@ pub struct DraftRequest {
     /// The open task it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// Approves it right after it is proposed (DRAFT-30); a caller who approves nothing is refused before anything is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub send: bool,
     /// A name of the caller's own, of at most 64 characters: the same once more answers with the same draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,

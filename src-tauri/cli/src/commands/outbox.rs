@@ -41,11 +41,11 @@ pub(crate) async fn run(context: &Context, arguments: &OutboxArguments) -> Resul
                 purpose: purpose.clone(),
                 delivery,
                 broadcast: *broadcast,
+                // The person has just written it, and knows what it says (DRAFT-30).
+                send: *send,
                 ..DraftRequest::default()
             };
             let draft = out.progress("writing the draft", client.propose_draft(&body)).await?;
-            // The person has just written it, and knows what it says (DRAFT-30).
-            let draft = if *send { release(context, &draft).await? } else { draft };
             answer(context, &draft)
         }
         Some(OutboxCommand::Approve { id, gate }) => approve(context, id, gate.as_deref()).await,

@@ -77,9 +77,7 @@ fn book(
         newest_turn_asked: newest.is_some_and(|t| t.state == TurnState::Asked),
         last_failure: newest
             .filter(|t| matches!(t.state, TurnState::Failed | TurnState::Unrecorded | TurnState::Dismissed))
-            .map(|t| t.cause.clone())
-            // A start that cannot be told is no review (GH-FACT-29).
-            .or(lost_start(reads, unit, newest.map(|turn| turn.created_at))?),
+            .map(|t| t.cause.clone()),
         rounds_on_head: u32::try_from(reads.rounds_on(unit, &detail.summary.head)?).unwrap_or(u32::MAX),
         reviewed_by_round: newest_own.map_or(!sent.is_empty(), |r| by_round(&r.id)),
         has_review_workspace: has_workspace(rules, &turns, WorkspaceRole::Review),
@@ -113,6 +111,10 @@ fn book(
             .collect(),
         ..Book::default()
     };
+    // A start that cannot be told is no review (GH-FACT-29).
+    if book.last_failure.is_none() {
+        book.last_failure = lost_start(reads, unit, newest.map(|turn| turn.created_at))?;
+    }
     for (key, how) in reads.handled(unit, "review")? {
         if how == "skipped" {
             book.skipped.insert(key.clone());

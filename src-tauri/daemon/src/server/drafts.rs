@@ -115,6 +115,7 @@ async fn propose_as_person(shared: &Shared, wanted: api::DraftRequest, delivery:
         Some(text) => Some(id::<TaskId>(shared, IdTable::Task, "task", text)?),
         None => None,
     };
+    let send = wanted.send;
     let new = NewDraft {
         unit: read_named(shared, named).await?,
         text: wanted.text,
@@ -128,6 +129,11 @@ async fn propose_as_person(shared: &Shared, wanted: api::DraftRequest, delivery:
     let Reply::Draft(draft) = ask(shared, Caller::Person, Request::ProposeDraft(Box::new(new))).await? else {
         return Err(Failure::new(RefusalKind::Unavailable, "the draft could not be proposed; try again in a moment"));
     };
+    let proposed = the_draft(shared, draft)?;
+    let (true, Some(intent)) = (send, proposed.0.approve.clone()) else { return Ok(proposed) };
+    // Send now is two steps, each whole: a stop between them leaves the draft held (K14).
+    let gate = id::<GateId>(shared, IdTable::Gate, "gate", &proposed.0.gate)?;
+    ask(shared, Caller::Person, Request::Resolve { gate, intent, text: None, draft_text: None }).await?;
     the_draft(shared, draft)
 }
 
@@ -138,6 +144,10 @@ async fn propose_as_session(
     wanted: &api::DraftRequest,
     delivery: Delivery,
 ) -> Answer<api::Draft> {
+    if wanted.send {
+        let words = "this session is unattended and approves nothing; leave `send` out, and the person decides";
+        return Err(Failure::new(RefusalKind::Forbidden, words).field("send"));
+    }
     on_github(delivery).map_err(|why| Failure::new(RefusalKind::Invalid, why.to_string()).field("delivery"))?;
     if wanted.task.is_some() {
         let words = "a session's draft goes to the task of its pull request; leave `task` out";
