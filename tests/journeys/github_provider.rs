@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod bad_days;
 mod facts;
 mod limits;
+mod nulls;
 mod reads;
 mod writes;
 
@@ -137,7 +139,7 @@ fn open(world: &SmallGithub, author: &str, branch: &str) -> u64 {
 }
 
 fn everything() -> InventoryQuery {
-    InventoryQuery { teams: TeamPolicy::All, include_viewer_teams: vec!["acme/core".to_owned()] }
+    InventoryQuery { teams: TeamPolicy::All, include_viewer_teams: vec!["acme/core".to_owned()], watched: vec![] }
 }
 
 fn review(event: ReviewEvent, comments: Vec<InlineComment>) -> Shape {

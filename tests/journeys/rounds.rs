@@ -1,5 +1,6 @@
 //! One pull request from its announcement to its review, with each answer of the person.
 
+mod bad_days;
 mod posts;
 mod restarts;
 

@@ -1,7 +1,6 @@
 //! The tools of an agent's session: their descriptions, which are the same in every state, and the one place where the arguments
 //! of a call are checked (table M1, MCP-02, MCP-04, MCP-08). The daemon calls [`check_arguments`] on its side of the route.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use wloop_core::github::{InlineComment, ReviewEvent, Shape, Side};
 
@@ -16,53 +15,10 @@ pub const KEY_LENGTH: usize = 64;
 /// The largest record, in bytes of its JSON.
 pub const RECORD_BYTES: usize = 256 * 1024;
 
-/// Why a call was not carried out (MCP-05).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RefusalCode {
-    /// The session has no turn.
-    NotInTurn,
-    /// The turn's state does not allow it.
-    TurnState,
-    /// The call names another unit.
-    UnitScope,
-    /// A number or a length is over its limit.
-    Limit,
-    /// An argument is unknown, missing or wrong.
-    Invalid,
-    /// There is no such thing.
-    NotFound,
-    /// It was done before.
-    Already,
-    /// The head moved since it was pinned.
-    HeadMoved,
-    /// It is not allowed.
-    Refused,
-    /// The daemon does not answer.
-    Unavailable,
-}
-
-impl RefusalCode {
-    /// The word that an agent reads.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotInTurn => "not_in_turn",
-            Self::TurnState => "turn_state",
-            Self::UnitScope => "unit_scope",
-            Self::Limit => "limit",
-            Self::Invalid => "invalid",
-            Self::NotFound => "not_found",
-            Self::Already => "already",
-            Self::HeadMoved => "head_moved",
-            Self::Refused => "refused",
-            Self::Unavailable => "unavailable",
-        }
-    }
-}
+pub use wloop_core::github::publish::Code as RefusalCode;
 
 /// A refusal, as the agent gets it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", .code.as_str())]
 pub struct Refusal {
     /// The kind.

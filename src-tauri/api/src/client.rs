@@ -333,6 +333,14 @@ impl Client {
         self.read(&operation::POSTS, &[], &given(&query)).await
     }
 
+    /// One post, by its id or the start of one.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn post(&self, id: &str) -> Result<Post, ClientError> {
+        self.read(&operation::ONE_POST, &[id], &[]).await
+    }
+
     /// Says that a doubtful post was sent.
     ///
     /// # Errors

@@ -60,6 +60,10 @@ pub struct ProviderHealth {
     pub last_sync: Option<Timestamp>,
     /// The last error, with what to do.
     pub error: Option<String>,
+    /// It asked to wait: nothing is read of it, or sent to it, before this (GH-SYNC-38).
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub waiting_until: Option<Timestamp>,
     /// Units that are watched.
     pub watched: u64,
     /// What is left of each quota.
@@ -280,6 +284,10 @@ pub struct PlanItem {
     pub planned_at: Timestamp,
     /// Guidance that goes with it.
     pub guidance: Option<String>,
+    /// GitHub asked to wait: the unit is not read and the round does not start before this (GH-SYNC-38).
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub waiting_until: Option<Timestamp>,
     /// Which daily cap holds it, or held it until you let it go: `per_day`, `per_pull_request` or `workflow`.
     pub cap: Option<String>,
     /// The local day of that cap, as YYYY-MM-DD.

@@ -76,6 +76,16 @@ impl Context {
         }
     }
 
+    /// A text of the daemon's whose commands are to be typed next: they get the home that this one was given.
+    pub(crate) fn hints(&self, text: &str) -> String {
+        if self.home_flag.is_none() {
+            return text.to_owned();
+        }
+        let (ours, plain) = (format!("`{}", self.command("")), "`wloop ");
+        let known = text.replace(&ours, plain);
+        known.replace(plain, &ours)
+    }
+
     /// Text from an argument, or from standard input for `-`.
     pub(crate) fn text(&self, given: Option<&str>) -> Result<Option<String>, Failure> {
         match given {
@@ -106,7 +116,26 @@ pub(crate) fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{Context, quoted};
+    use crate::output::Output;
+
+    #[test]
+    fn a_hint_of_the_daemons_keeps_the_home() {
+        let out = Output { terminal: false, colour: false, error_terminal: false, error_colour: false };
+        let context = |home: Option<&str>| Context {
+            environment: std::collections::BTreeMap::new(),
+            home_flag: home.map(std::path::PathBuf::from),
+            json: false,
+            input_terminal: false,
+            out,
+            now: || jiff::Timestamp::UNIX_EPOCH,
+        };
+        let hint = "there is no post `abcd`; `wloop posts` lists them, `wloop status` counts";
+        assert_eq!(context(None).hints(hint), hint);
+        let ours = "there is no post `abcd`; `wloop --home /h posts` lists them, `wloop --home /h status` counts";
+        assert_eq!(context(Some("/h")).hints(hint), ours);
+        assert_eq!(context(Some("/h")).hints(ours), ours, "once");
+    }
 
     #[test]
     fn a_command_to_type_survives_the_shell() {

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             if let Some(line) = failure.line(&context.command("daemon")) {
-                out.error(&line);
+                out.error(&context.hints(&line));
             }
             ExitCode::from(failure.code())
         }

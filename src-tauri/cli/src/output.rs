@@ -132,6 +132,21 @@ impl Output {
         painted(self.colour, tone, &flat(text))
     }
 
+    /// A text as lines that fit a terminal beside an indent, broken between words only; one line where there is no terminal.
+    pub(crate) fn folded(&self, text: &str, indent: usize) -> Vec<String> {
+        match width().filter(|_| self.terminal) {
+            Some(width) => fold(&flat(text), usize::from(width).saturating_sub(indent)),
+            None => vec![flat(text)],
+        }
+    }
+
+    /// A name and its value under each other with others of their kind; a long value goes on below its beginning.
+    pub(crate) fn row(&self, name: &str, tone: Tone, value: &str) -> String {
+        let lines: Vec<String> = self.folded(value, ROW).iter().map(|line| self.paint(tone, line)).collect();
+        let below = format!("\n{}", " ".repeat(ROW));
+        format!("{}  {}", self.paint(Tone::Dim, &format!("{name:<8}")), lines.join(&below))
+    }
+
     /// Prints the one line about a failure to standard error. Nothing is left to do when that fails too.
     pub(crate) fn error(&self, text: &str) {
         let line = format!("{} {}\n", painted(self.error_colour, Tone::Bad, "error:"), one_line(text));
@@ -165,6 +180,26 @@ impl Output {
         spinner.enable_steady_tick(Duration::from_millis(100));
         spinner
     }
+}
+
+/// The columns before the value of a row.
+const ROW: usize = 10;
+
+/// Breaks a text between words so that each line has at most `width` characters; a longer word stays whole.
+fn fold(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let longer = line.chars().count() + 1 + word.chars().count();
+        if !line.is_empty() && longer > width {
+            lines.push(std::mem::take(&mut line));
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
 }
 
 /// The width of the terminal on standard output, where it is one.
@@ -298,6 +333,15 @@ mod tests {
 
     fn output(terminal: bool, colour: bool) -> Output {
         Output { terminal, colour, error_terminal: false, error_colour: false }
+    }
+
+    #[test]
+    fn a_long_line_breaks_between_words() {
+        let text = "github asks to wait until 14:32 and https://github.test/a/long/address stays whole";
+        let lines = super::fold(text, 24);
+        assert_eq!(lines, ["github asks to wait", "until 14:32 and", "https://github.test/a/long/address", "stays whole"]);
+        assert_eq!(super::fold("short", 24), ["short"]);
+        assert_eq!(super::fold("", 0), [""]);
     }
 
     // interfaces.md, "Command line": tables on a terminal

@@ -84,6 +84,12 @@ pub(crate) fn plan_state(now: Timestamp, item: &PlanItem) -> (Tone, String) {
     }
 }
 
+/// That GitHub asked to wait, and until when (GH-SYNC-38).
+pub(crate) fn waits(until: Timestamp) -> String {
+    let zoned = until.to_zoned_datetime(jiff::tz::TimeZone::system());
+    format!("GitHub asks to wait until {}", zoned.strftime("%H:%M"))
+}
+
 /// What a planned round would do: `review`, `review (follow-up)`.
 pub(crate) fn round(intent: &str, stage: &str) -> String {
     if stage.is_empty() || stage == "first" { intent.to_owned() } else { format!("{intent} ({stage})") }
@@ -223,7 +229,8 @@ pub(crate) fn happening(event: &Event) -> String {
         "draft_dropped" => after("a draft was dropped".to_owned(), "reason"),
         "nudged" => "a reminder was noted".to_owned(),
         "post_sending" => with("a post is being sent"),
-        "post_sent" => after("a post was sent".to_owned(), "url"),
+        // Its actor is who let it out; that the round posted it is told beside.
+        "post_sent" => after("a post that was let out was sent".to_owned(), "url"),
         "post_failed" => with("a post failed"),
         "post_doubtful" => with("whether a post was sent cannot be told"),
         "post_settled" => with("a post was settled"),

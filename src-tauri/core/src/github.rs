@@ -142,7 +142,8 @@ pub struct Summary {
 pub struct Inventory {
     /// Who the token belongs to.
     pub viewer: Account,
-    /// Each pull request once, its reasons united.
+    /// Each pull request once, its reasons united. One without a reason was asked for by its id, because no search returned it
+    /// (GH-SYNC-13).
     pub pull_requests: Vec<Summary>,
     /// GitHub's clock minus ours when it answered, in milliseconds (GH-SYNC-45).
     pub skew_ms: i64,

@@ -14,6 +14,17 @@ pub fn lateness(deadline: Timestamp, now: Timestamp) -> SignedDuration {
     now.duration_since(deadline).max(SignedDuration::ZERO)
 }
 
+/// What a clock may gain on the running time without anything having happened.
+const DRIFT: SignedDuration = SignedDuration::from_secs(5);
+
+/// Whether the machine slept, or its clock was set forwards, between two looks: the wall clock went on for `wall`, and the clock that
+/// stands still in sleep for `running` (GH-SYNC-18). A clock that was set back is no sleep.
+#[must_use]
+pub fn slept(wall: SignedDuration, running: std::time::Duration) -> bool {
+    let running = SignedDuration::try_from(running).unwrap_or(SignedDuration::MAX);
+    wall.saturating_sub(running) > DRIFT
+}
+
 /// How late a window may be acted on and still count as acted on in time (spec 5.5, decisions).
 pub const BOUND: SignedDuration = SignedDuration::from_secs(30);
 
@@ -30,6 +41,17 @@ pub fn words(length: SignedDuration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sleep_is_a_gap_between_the_clocks() {
+        // GH-SYNC-18
+        let running = std::time::Duration::from_secs;
+        assert!(slept(SignedDuration::from_secs(46), running(40)));
+        assert!(!slept(SignedDuration::from_secs(45), running(40)), "a drift is no sleep");
+        assert!(slept(SignedDuration::from_hours(13), running(0)));
+        assert!(!slept(SignedDuration::from_hours(-1), running(40)), "a clock that was set back is no sleep");
+        assert!(!slept(SignedDuration::MIN, std::time::Duration::MAX));
+    }
 
     #[test]
     fn a_deadline_is_absolute_and_its_lateness_is_told() {

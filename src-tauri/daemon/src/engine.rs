@@ -293,6 +293,8 @@ impl Cx<'_> {
     fn observed(&mut self, observation: Observation) -> Answer<Reply> {
         match observation {
             Observation::TryAgain => self.forget_sign_out()?,
+            Observation::SweepSoon => self.sweep_soon()?,
+            Observation::Quiet { until } => self.keep_quiet(until)?,
             Observation::Viewer { account, teams } => {
                 let mut row = self.github()?;
                 row.viewer = Some(account);

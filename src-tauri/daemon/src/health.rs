@@ -93,6 +93,13 @@ pub(crate) fn status(outside: &Outside) -> Result<api::Status, StoreError> {
     })
 }
 
+/// Until when GitHub asked to wait (GH-SYNC-38).
+pub(crate) fn waiting_until(outside: &Outside) -> Result<Option<Timestamp>, StoreError> {
+    let port = outside.provider.as_ref().map(|p| p.health());
+    let row = outside.hub.read(|reads| reads.provider("github"))?;
+    Ok(view::waiting_until(row.as_ref(), port.as_ref(), outside.hub.now()))
+}
+
 /// What the ledger itself says needs attention.
 fn warnings(reads: &wloop_store::Reads<'_>) -> Result<Vec<String>, StoreError> {
     let mut found = Vec::new();

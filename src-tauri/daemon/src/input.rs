@@ -223,6 +223,13 @@ impl HookEvent {
 pub enum Observation {
     /// The person asks for another try after the token was refused (GH-SYNC-43).
     TryAgain,
+    /// A sweep is wanted now: the machine woke, or one fell due while another ran (GH-SYNC-17, GH-SYNC-18).
+    SweepSoon,
+    /// GitHub asked for no request of any kind before this (GH-SYNC-36).
+    Quiet {
+        /// Not before this.
+        until: Timestamp,
+    },
     /// Whose token it is, and the teams of that account.
     Viewer {
         /// The account.

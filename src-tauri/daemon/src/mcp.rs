@@ -48,20 +48,7 @@ impl ToolCaller for ToDaemon {
 }
 
 fn code(word: &str) -> RefusalCode {
-    use RefusalCode as C;
-    let all = [
-        C::NotInTurn,
-        C::TurnState,
-        C::UnitScope,
-        C::Limit,
-        C::Invalid,
-        C::NotFound,
-        C::Already,
-        C::HeadMoved,
-        C::Refused,
-        C::Unavailable,
-    ];
-    all.into_iter().find(|code| code.as_str() == word).unwrap_or(C::Refused)
+    RefusalCode::from_word(word).unwrap_or(RefusalCode::Refused)
 }
 
 /// Serves the tools on standard streams until the agent closes its side.

@@ -97,6 +97,7 @@ async fn serve(home: &Home, environment: BTreeMap<String, String>, rules: Rules)
     };
     let secrets: Vec<String> = token.iter().map(|t| t.expose_secret().to_owned()).collect();
     let engine = Engine::open(store, rules.clone(), ids, now).map_err(|fault| chain(&fault))?;
+    keep_quiet(&engine, provider.as_deref(), now)?;
     let hub = Hub::start(engine, Arc::new(edge::now)).map_err(|fault| chain(&fault))?;
     adopt_orphans();
     let listener = server::bind(&home.socket()).map_err(|fault| chain(&fault))?;
@@ -142,6 +143,15 @@ async fn serve(home: &Home, environment: BTreeMap<String, String>, rules: Rules)
     let _ended = tokio::time::timeout(FAREWELL, jobs).await;
     hub.stop().await;
     let _gone = std::fs::remove_file(home.socket());
+    Ok(())
+}
+
+/// What github asked an earlier start to wait for is waited for by this one (GH-SYNC-37).
+fn keep_quiet(engine: &Engine, provider: Option<&dyn Provider>, now: jiff::Timestamp) -> Result<(), String> {
+    let row = engine.read().provider("github").map_err(|fault| chain(&fault))?;
+    if let (Some(until), Some(provider)) = (row.and_then(|r| r.blocked_until).filter(|until| *until > now), provider) {
+        provider.keep_quiet(until);
+    }
     Ok(())
 }
 

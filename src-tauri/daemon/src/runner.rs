@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use wloop_agents::redact::Redactor;
-use wloop_core::github::RepoName;
+use wloop_core::github::{ReadFault, RepoName};
 use wloop_core::id::TurnId;
 use wloop_providers::{Addresses, DetailRef, InventoryQuery, Provider, TeamPolicy};
 use wloop_store::StoreError;
@@ -153,6 +153,9 @@ async fn perform(outside: &Outside, job: &Job) {
         Job::ReadDetail(unit) => {
             let Some(provider) = &outside.provider else { return };
             let result = provider.detail(&DetailRef::ById(unit.key().to_owned())).await;
+            if let Err(fault) = &result {
+                note_quiet(outside, fault).await;
+            }
             let observation = Observation::Detail { unit: unit.clone(), result: Box::new(result) };
             hand_in(outside, Input::Observed(observation)).await;
         }
@@ -166,7 +169,31 @@ async fn perform(outside: &Outside, job: &Job) {
     }
 }
 
+/// A wait that concerns every request is written down before what it stopped, so that nothing else is tried meanwhile and a new start
+/// waits too (GH-SYNC-36, GH-SYNC-37).
+async fn note_quiet(outside: &Outside, fault: &ReadFault) {
+    if matches!(fault, ReadFault::Wait { .. }) {
+        stay_quiet(outside).await;
+    }
+}
+
+async fn stay_quiet(outside: &Outside) {
+    if let Some(until) = outside.provider.as_ref().and_then(|p| p.health().waiting_until) {
+        hand_in(outside, Input::Observed(Observation::Quiet { until })).await;
+    }
+}
+
+/// One sweep. It never runs beside another, since a job in flight is not started twice; one that fell due meanwhile follows at once
+/// (GH-SYNC-17).
 async fn sweep(outside: &Outside) {
+    let began = outside.hub.now();
+    read_inventory(outside).await;
+    if outside.hub.now().duration_since(began) >= outside.rules.config.sweep.fast {
+        hand_in(outside, Input::Observed(Observation::SweepSoon)).await;
+    }
+}
+
+async fn read_inventory(outside: &Outside) {
     let Some(provider) = &outside.provider else { return };
     let known = read(outside, |reads| reads.provider("github")).flatten();
     let mut teams = known.as_ref().map(|row| row.teams.clone()).unwrap_or_default();
@@ -183,14 +210,23 @@ async fn sweep(outside: &Outside) {
                 teams = viewer.teams;
                 hand_in(outside, Input::Observed(Observation::Viewer { account: viewer.account, teams: teams.clone() })).await;
             }
+            // A spent quota of what the account is read with stops no sweep (GH-SYNC-36 c).
+            Err(ReadFault::Wait { .. }) if provider.health().waiting_until.is_none() => {}
             Err(fault) => {
+                note_quiet(outside, &fault).await;
                 hand_in(outside, Input::Observed(Observation::Inventory(Err(fault)))).await;
                 return;
             }
         }
     }
-    let query = InventoryQuery { teams: policy, include_viewer_teams: teams };
+    // With a slow sweep, what no search returns is asked for by its id (GH-SYNC-13).
+    let watched = if slow { read(outside, |reads| reads.watched_pulls()).unwrap_or_default() } else { Vec::new() };
+    let watched = watched.into_iter().map(|(_, summary)| summary.id).collect();
+    let query = InventoryQuery { teams: policy, include_viewer_teams: teams, watched };
     let result = provider.inventory(&query).await;
+    if let Err(fault) = &result {
+        note_quiet(outside, fault).await;
+    }
     hand_in(outside, Input::Observed(Observation::Inventory(result))).await;
 }
 

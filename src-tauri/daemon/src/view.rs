@@ -67,7 +67,7 @@ pub(crate) fn gate(reads: &Reads<'_>, row: &GateRow) -> Result<api::Gate, StoreE
         consequence: row.consequence.map(|(state, at)| api::Consequence {
             state: state.as_str().to_owned(),
             at,
-            note: row.consequence_note.clone(),
+            note: post.as_ref().and_then(became).unwrap_or_else(|| row.consequence_note.clone()),
         }),
         post,
         delivery: held.as_ref().map(|p| p.state.as_str().to_owned()).unwrap_or_default(),
@@ -76,6 +76,15 @@ pub(crate) fn gate(reads: &Reads<'_>, row: &GateRow) -> Result<api::Gate, StoreE
         trust: if gate.kind == GateKind::Trust { reads.block(gate.id)?.map(trust) } else { None },
         muted: gate.unit.as_ref().map(|unit| muted(reads, unit)).transpose()?.unwrap_or(false),
     })
+}
+
+/// What became of a post that its gate let out, once it is known.
+fn became(post: &api::Post) -> Option<String> {
+    match post.state.as_str() {
+        "sent" => Some(post.url.as_ref().map_or_else(|| "published".to_owned(), |url| format!("published: {url}"))),
+        "failed" => Some(format!("not published: {}", post.cause.as_deref().unwrap_or("no reason is known"))),
+        _ => None,
+    }
 }
 
 fn trust(block: BlockRow) -> api::Trust {
@@ -135,6 +144,7 @@ pub(crate) fn item(reads: &Reads<'_>, row: &ItemRow) -> Result<api::PlanItem, St
         deadline: reads.gate(row.gate)?.filter(|g| g.gate.closed.is_none()).and_then(|g| g.gate.deadline),
         planned_at: row.planned_at,
         guidance: (!guidance.is_empty()).then(|| guidance.join("\n\n")),
+        waiting_until: None,
         cap: row.cap.map(|held| held.cap.as_str().to_owned()),
         cap_day: row.cap.map(|held| held.day.to_string()),
         muted: muted(reads, &row.unit)?,
@@ -230,6 +240,18 @@ pub(crate) fn event(reads: &Reads<'_>, row: &EventRow) -> Result<api::Event, Sto
     })
 }
 
+/// Until when GitHub asked to wait, as far as reads are concerned: with everything, or until a spent quota is there again
+/// (GH-SYNC-38).
+pub(crate) fn waiting_until(
+    row: Option<&ProviderRow>,
+    port: Option<&wloop_providers::port::ProviderHealth>,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let spent = port.into_iter().flat_map(|p| &p.spent_until).map(|(_, until)| *until);
+    let all = port.and_then(|p| p.waiting_until).into_iter().chain(row.and_then(|r| r.blocked_until)).chain(spent);
+    all.filter(|until| *until > now).max()
+}
+
 /// The provider's health from what the ledger and the provider itself know.
 pub(crate) fn provider(
     row: Option<&ProviderRow>,
@@ -238,11 +260,12 @@ pub(crate) fn provider(
     watched: u64,
     now: Timestamp,
 ) -> api::ProviderHealth {
+    let waiting_until = waiting_until(row, port, now);
     let state = match (port, row) {
         (None, _) => "off",
         (Some(_), None) => "starting",
         (Some(_), Some(row)) if row.signed_out => "signed out",
-        (Some(_), Some(row)) if row.blocked_until.is_some_and(|until| until > now) => "waiting",
+        (Some(_), Some(_)) if waiting_until.is_some() => "waiting",
         (Some(_), Some(row)) if row.error.is_some() => "failing",
         (Some(_), Some(row)) if row.last_sweep_at.is_none() => "starting",
         (Some(_), Some(_)) => "ok",
@@ -263,6 +286,7 @@ pub(crate) fn provider(
         address: Some(address.to_owned()),
         last_sync: row.and_then(|r| r.last_sweep_at),
         error,
+        waiting_until,
         watched,
         quotas: port
             .map(|p| {

@@ -37,6 +37,9 @@ pub trait Provider: Send + Sync {
 
     /// Lets calls go again after the provider was signed out (GH-SYNC-43): a person's "try again". Makes no request.
     fn try_again(&self);
+
+    /// GitHub asked an earlier start to make no request of any kind before `until` (GH-SYNC-37). Makes no request.
+    fn keep_quiet(&self, until: Timestamp);
 }
 
 /// Whom the token belongs to.
@@ -70,6 +73,9 @@ pub struct InventoryQuery {
     pub teams: TeamPolicy,
     /// The viewer's teams as [`Viewer::teams`] last read them.
     pub include_viewer_teams: Vec<String>,
+    /// Node ids of watched pull requests, for a slow sweep: those of them that no search returns are asked for by id, and come
+    /// without a reason (GH-SYNC-13).
+    pub watched: Vec<String>,
 }
 
 impl InventoryQuery {
@@ -159,6 +165,8 @@ pub struct ProviderHealth {
     pub signed_out: Option<String>,
     /// GitHub asked to wait: no request of any kind goes before this, by our clock (GH-SYNC-36).
     pub waiting_until: Option<Timestamp>,
+    /// A spent quota: no request of that resource goes before its reset, by our clock (GH-SYNC-36 c and d).
+    pub spent_until: Vec<(String, Timestamp)>,
     /// What the last inventory had to leave out, each with its cause. While it is not empty, a pull request that the inventory
     /// lacks has not left the searches (GH-SYNC-24).
     pub skipped: Vec<String>,

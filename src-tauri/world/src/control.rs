@@ -76,6 +76,7 @@ fn fault(body: &Value) -> Result<Fault, Refused> {
         "hang" => FaultKind::Hang,
         "dropped" => FaultKind::Dropped,
         "truncated" => FaultKind::Truncated,
+        "garbled" => FaultKind::Garbled,
         "delay" => FaultKind::Delay,
         "status" => {
             let status = body.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
@@ -88,7 +89,7 @@ fn fault(body: &Value) -> Result<Fault, Refused> {
         }
         other => {
             return Err(format!(
-                "`{other}` is no kind of fault; use acted-then-502, acted-then-dropped, acted-then-hang, hang, dropped, truncated, delay or status"
+                "`{other}` is no kind of fault; use acted-then-502, acted-then-dropped, acted-then-hang, hang, dropped, truncated, garbled, delay or status"
             ));
         }
     };

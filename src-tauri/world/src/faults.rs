@@ -82,6 +82,10 @@ pub enum FaultKind {
     Dropped,
     /// The act is done, and the answer breaks off in the middle of its body.
     Truncated,
+    /// The act is done, and the answer has a good status and a body that is none.
+    Garbled,
+    /// The act is done, and the answer has these values at these JSON pointers: nulls, unknown words, errors beside data.
+    Changed(Vec<(String, Value)>),
     /// Nothing is done until a release; then it is, whether or not the caller still waits, and answered as usual.
     Delay,
 }

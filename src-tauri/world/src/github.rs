@@ -90,6 +90,14 @@ impl SmallGithub {
         }
     }
 
+    /// Refuses every connection and ends those there are, until it is told otherwise: nothing that a caller sends leaves its machine.
+    pub async fn refuse_connections(&self, refuse: bool) {
+        let mut shut = self.world().shut.subscribe();
+        self.world().wanted_shut.send_replace(refuse);
+        // A server that stopped refuses for good.
+        drop(shut.wait_for(|shut| *shut == refuse).await);
+    }
+
     fn world(&self) -> &World {
         &self.running.world
     }

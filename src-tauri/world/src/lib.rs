@@ -20,6 +20,7 @@ mod github;
 mod graphql;
 mod model;
 mod quota;
+mod refused;
 mod rest;
 mod reviews;
 mod search;

@@ -12,13 +12,14 @@ use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::answer::{Answer, Asked, Content};
 use crate::clock::http_date;
 use crate::faults::FaultKind;
 use crate::model::{AccountIx, State};
+use crate::refused::put;
 use crate::world::World;
 use crate::{control, graphql, rest, smart_http, web};
 
@@ -32,13 +33,71 @@ type Body = BoxBody<Bytes, io::Error>;
 #[error("the connection is closed on purpose")]
 struct Closed;
 
+/// The address while the server listens on it, and while it only holds it, so that nobody is let in and nobody else takes it.
+enum Door {
+    Open(TcpListener),
+    Shut(TcpSocket),
+}
+
+impl Door {
+    async fn accept(&self) -> io::Result<TcpStream> {
+        match self {
+            Self::Open(listener) => listener.accept().await.map(|(stream, _)| stream),
+            Self::Shut(_) => std::future::pending().await,
+        }
+    }
+
+    fn shut(self) -> io::Result<Self> {
+        match self {
+            Self::Open(listener) => {
+                let address = listener.local_addr()?;
+                let socket = TcpSocket::new_v4()?;
+                socket.set_reuseaddr(true)?;
+                drop(listener);
+                socket.bind(address)?;
+                Ok(Self::Shut(socket))
+            }
+            shut @ Self::Shut(_) => Ok(shut),
+        }
+    }
+
+    fn open(self) -> io::Result<Self> {
+        match self {
+            Self::Shut(socket) => Ok(Self::Open(socket.listen(1_024)?)),
+            open @ Self::Open(_) => Ok(open),
+        }
+    }
+}
+
 pub(crate) async fn serve(world: Arc<World>, listener: TcpListener) {
     let mut connections = JoinSet::new();
+    let mut door = Door::Open(listener);
+    let mut wanted = world.wanted_shut.subscribe();
+    // It may have been wished before this task ran.
+    wanted.mark_changed();
     loop {
         tokio::select! {
             () = world.stop.cancelled() => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
+            changed = wanted.changed() => {
+                let shut = *wanted.borrow_and_update();
+                let moved = if shut { door.shut() } else { door.open() };
+                door = match moved {
+                    Ok(door) => door,
+                    Err(error) => {
+                        tracing::error!(%error, "the address could not be shut or opened");
+                        break;
+                    }
+                };
+                if shut {
+                    connections.shutdown().await;
+                }
+                world.shut.send_replace(shut);
+                if changed.is_err() {
+                    break;
+                }
+            }
+            accepted = door.accept() => match accepted {
+                Ok(stream) => {
                     connections.spawn(connection(Arc::clone(&world), stream));
                 }
                 Err(error) => tracing::warn!(%error, "a connection could not be accepted"),
@@ -95,6 +154,8 @@ async fn handle(world: Arc<World>, request: Request<Incoming>) -> Result<Respons
             | FaultKind::ActedThenDropped
             | FaultKind::ActedThenHang
             | FaultKind::Truncated
+            | FaultKind::Garbled
+            | FaultKind::Changed(_)
             | FaultKind::Delay,
         )
         | None => {}
@@ -123,6 +184,20 @@ async fn handle(world: Arc<World>, request: Request<Incoming>) -> Result<Respons
             Ok(respond(&world, number, answer))
         }
         Some(FaultKind::Truncated) => Ok(truncated(respond(&world, number, answer)).await),
+        Some(FaultKind::Garbled) => {
+            let text = "{\"id\": 12, <!-- half a page".to_owned();
+            let content = Answer::text(answer.status, "application/json; charset=utf-8", text).content;
+            Ok(respond(&world, number, Answer { content, ..answer }))
+        }
+        Some(FaultKind::Changed(changes)) => {
+            let mut answer = answer;
+            if let Content::Json(body) = &mut answer.content {
+                for (place, value) in changes {
+                    put(body, &place, value);
+                }
+            }
+            Ok(respond(&world, number, answer))
+        }
         Some(FaultKind::Delay | FaultKind::Dropped | FaultKind::Hang | FaultKind::Status(..) | FaultKind::Answer { .. })
         | None => Ok(respond(&world, number, answer)),
     }

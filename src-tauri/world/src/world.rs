@@ -24,6 +24,10 @@ pub(crate) struct World {
     /// Moves whenever held requests are released.
     pub(crate) releases: watch::Sender<u64>,
     pub(crate) held: AtomicUsize,
+    /// Whether connections are to be refused.
+    pub(crate) wanted_shut: watch::Sender<bool>,
+    /// Whether they are.
+    pub(crate) shut: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +52,8 @@ impl World {
             news: watch::Sender::new(0),
             releases: watch::Sender::new(0),
             held: AtomicUsize::new(0),
+            wanted_shut: watch::Sender::new(false),
+            shut: watch::Sender::new(false),
         }
     }
 

@@ -45,7 +45,7 @@ async fn a_named_wait_stops_every_request_and_then_one_goes_first() {
     bench.world.forget_calls();
     assert!(matches!(bench.provider.publish(&order).await, SendOutcome::Wait { .. }));
     assert!(matches!(bench.provider.inventory(&everything()).await, Err(ReadFault::Wait { .. })));
-    assert!(matches!(bench.provider.look_up(&order).await, LookUp::Incomplete { .. }));
+    assert!(matches!(bench.provider.look_up(&order).await, LookUp::Wait { .. }));
     assert_eq!(bench.world.calls(), []);
     bench.wait(32);
     bench.fault("GET", "/repos/**", FaultKind::Delay);

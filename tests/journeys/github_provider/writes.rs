@@ -32,7 +32,7 @@ async fn each_shape_is_sent_once_and_confirmed() {
 #[tokio::test]
 async fn an_answer_that_is_lost_after_the_act_is_a_doubt_that_a_look_up_settles() {
     // GH-PUB-06, GH-PUB-07, GH-PUB-10
-    for kind in [FaultKind::ActedThen502, FaultKind::ActedThenDropped, FaultKind::Truncated] {
+    for kind in [FaultKind::ActedThen502, FaultKind::ActedThenDropped, FaultKind::Truncated, FaultKind::Garbled] {
         for shape in [Shape::Comment, review(ReviewEvent::Comment, Vec::new())] {
             let bench = Bench::start().await;
             let order = bench.order(shape).await;

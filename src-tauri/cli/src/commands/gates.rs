@@ -164,7 +164,7 @@ fn page(context: &Context, gate: &Gate, now: Timestamp) -> String {
     let mut text = String::new();
     push(&mut text, &out.paint(Tone::Strong, &format!("{} · {}", gate.short, gate.words)));
     let mut row = |name: &str, value: &str| {
-        push(&mut text, &format!("{}  {}", out.paint(Tone::Dim, &format!("{name:<8}")), out.paint(Tone::Plain, value)));
+        push(&mut text, &out.row(name, Tone::Plain, value));
     };
     row("id", &gate.id);
     row("gate", &format!("{} ({})", gate.name, gate.kind));
@@ -198,7 +198,7 @@ fn page(context: &Context, gate: &Gate, now: Timestamp) -> String {
     }
     if let Some(consequence) = &gate.consequence {
         let note = if consequence.note.is_empty() { String::new() } else { format!(": {}", consequence.note) };
-        row("after", &format!("{}{note}", consequence_words(&consequence.state)));
+        row("after", &context.hints(&format!("{}{note}", consequence_words(&consequence.state))));
     }
     if let Some(turn) = &gate.turn {
         row("turn", &format!("{} — `{}`", turn, context.command(&format!("turns show {}", start(turn)))));

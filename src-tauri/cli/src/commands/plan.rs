@@ -13,7 +13,7 @@ use crate::commands::{gates, holds};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Cell, Listing, Tone, width};
-use crate::words::{clock, plan_state, round};
+use crate::words::{clock, plan_state, round, waits};
 
 /// Runs the command.
 pub(crate) async fn run(context: &Context, arguments: &PlanArguments) -> Result<(), Failure> {
@@ -128,8 +128,14 @@ fn listing(plan: &[PlanItem], now: Timestamp) -> Listing {
             let guidance: String = item.guidance.as_deref().unwrap_or_default().chars().take(30).collect();
             row.push(Cell::plain(guidance));
         }
-        let what =
-            if item.reason.is_empty() { item.unit.title.clone() } else { format!("{} · {}", item.unit.title, item.reason) };
+        let waits = item.waiting_until.map(waits);
+        // What it asks for is said once, in the person's own time.
+        let reason =
+            Some(&item.reason).filter(|reason| !(reason.is_empty() || waits.is_some() && reason.contains("asks to wait")));
+        let mut what = waits.iter().map(String::as_str).collect::<Vec<_>>();
+        what.push(&item.unit.title);
+        what.extend(reason.map(String::as_str));
+        let what = what.join(" · ");
         row.push(Cell::plain(what));
         row
     });
@@ -220,19 +226,14 @@ impl<'a> Screen<'a> {
     fn draw(&mut self, plan: &[PlanItem]) -> Result<(), Failure> {
         let now = (self.context.now)();
         let table = self.context.out.list_text(&listing(plan, now), width());
-        let foot = self.context.out.paint(
-            Tone::Dim,
-            &format!(
-                "{} · {} to run, {} to skip · Ctrl-C ends",
-                clock(now),
-                self.context.command("plan apply UNIT"),
-                self.context.command("plan dismiss UNIT")
-            ),
-        );
+        let foot = format!("{} · {} runs, `dismiss` skips · Ctrl-C ends", clock(now), self.context.command("plan apply UNIT"));
+        let foot = self.context.out.folded(&foot, 0);
+        let below = foot.len();
+        let foot = foot.iter().map(|line| self.context.out.paint(Tone::Dim, line)).collect::<Vec<_>>().join("\n");
         // Each line is cleared as it is written and the rest below afterwards, which flickers less than clearing first.
         let text = format!("{}{table}{foot}\n", up(self.lines)).replace('\n', "\u{1b}[K\n");
         self.context.out.raw(&format!("{text}\u{1b}[J"))?;
-        self.lines = table.lines().count() + 1;
+        self.lines = table.lines().count() + below;
         Ok(())
     }
 }

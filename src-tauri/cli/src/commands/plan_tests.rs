@@ -42,6 +42,17 @@ fn a_countdown_ticks_to_its_deadline() {
     assert_eq!(table(&[], 0), "no round is planned\n");
 }
 
+// GH-SYNC-38
+#[test]
+fn a_round_that_waits_for_github_says_until_when() {
+    let mut plan = [item("aa", 1, "released")];
+    let until = Timestamp::from_second(NOW + 300).unwrap();
+    plan[0].waiting_until = Some(until);
+    plan[0].reason = "the pull request could not be read: github asks to wait until 2026-01-05T10:05:00Z: slow".to_owned();
+    let told = table(&plan, 0);
+    assert!(told.ends_with(&format!("  {} · Round discounts\n", crate::words::waits(until))), "{told}");
+}
+
 #[test]
 fn guidance_gets_a_column_when_there_is_some() {
     let mut plan = [item("aa", 1, "released")];

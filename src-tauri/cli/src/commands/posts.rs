@@ -1,7 +1,7 @@
 //! `wloop posts`: what went out, and what the person says of a post that failed or cannot be told (GH-PUB-09).
 
 use jiff::Timestamp;
-use wloop_api::client::{Client, UnitFilter};
+use wloop_api::client::UnitFilter;
 use wloop_api::types::{Discard, Post};
 
 use crate::args::{PostsArguments, PostsCommand};
@@ -21,7 +21,7 @@ pub(crate) async fn run(context: &Context, arguments: &PostsArguments) -> Result
             if context.json { out.json(&posts) } else { out.list(&listing(&posts, (context.now)())) }
         }
         Some(PostsCommand::Show { id }) => {
-            let post = find(&context.client()?, out, id).await?;
+            let post = out.progress("asking the daemon", context.client()?.post(id)).await?;
             if context.json { out.json(&post) } else { out.raw(&page(context, &post)) }
         }
         Some(PostsCommand::Sent { id }) => {
@@ -41,32 +41,6 @@ pub(crate) async fn run(context: &Context, arguments: &PostsArguments) -> Result
     }
 }
 
-/// The one post that an id or its start names; there is no route for one post, so the list is searched.
-async fn find(client: &Client, out: &Output, id: &str) -> Result<Post, Failure> {
-    let posts = out.progress("asking the daemon", client.posts(&UnitFilter::default())).await?;
-    let ids: Vec<&str> = posts.iter().map(|post| post.id.as_str()).collect();
-    let index = pick(&ids, id, "post", "wloop posts").map_err(Failure::Refused)?;
-    posts
-        .into_iter()
-        .nth(index)
-        .ok_or_else(|| Failure::Refused(format!("no post begins with `{id}`; list them with `wloop posts`")))
-}
-
-/// The position of the only id that begins with `start`; else the reason, which names up to five that do.
-fn pick(ids: &[&str], start: &str, what: &str, list: &str) -> Result<usize, String> {
-    let found: Vec<usize> = (0..ids.len()).filter(|index| ids[*index].starts_with(start)).collect();
-    match found[..] {
-        [index] => Ok(index),
-        [] => Err(format!("no {what} begins with `{start}`; list them with `{list}`")),
-        _ => {
-            let names: Vec<String> = found.iter().take(5).map(|index| format!("`{}`", ids[*index])).collect();
-            let more = found.len().saturating_sub(5);
-            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-            Err(format!("`{start}` begins {} {what}s: {}{rest}; type more of the id", found.len(), names.join(", ")))
-        }
-    }
-}
-
 fn answer(context: &Context, post: &Post) -> Result<(), Failure> {
     if context.json {
         return context.out.json(post);
@@ -76,7 +50,7 @@ fn answer(context: &Context, post: &Post) -> Result<(), Failure> {
     }
     let (tone, state) = post_state(post);
     let at = post.url.as_deref().map_or(String::new(), |url| format!(" · {url}"));
-    let why = post.cause.as_deref().map_or(String::new(), |cause| format!(": {cause}"));
+    let why = post.cause.as_deref().map_or(String::new(), |cause| format!(": {}", context.hints(cause)));
     let what = context.out.paint(Tone::Plain, &format!("{} {} on {}:", post.shape, post.short, post.unit.label));
     context.out.line(&format!("{what} {}", context.out.paint(tone, &format!("{state}{why}{at}"))))
 }
@@ -151,12 +125,13 @@ fn page(context: &Context, post: &Post) -> String {
         out.paint(tone, &state)
     );
     let mut row = |name: &str, value: &str| {
-        text.push_str(&format!("{}  {}\n", out.paint(Tone::Dim, &format!("{name:<8}")), out.paint(Tone::Plain, value)));
+        text.push_str(&out.row(name, Tone::Plain, value));
+        text.push('\n');
     };
     row("id", &post.id);
     row("changed", &format!("{}, tried {}", day_and_clock(post.changed_at), count(post.attempts, "time")));
     if let Some(cause) = &post.cause {
-        row("why", cause);
+        row("why", &context.hints(cause));
     }
     if let Some(url) = &post.url {
         row("address", url);
@@ -184,19 +159,4 @@ fn choices(post: &Post) -> Vec<(&'static str, &'static str)> {
     }
     choices.push(("discard", "drop it"));
     choices
-}
-
-#[cfg(test)]
-mod tests {
-    use super::pick;
-
-    // interfaces.md: a prefix only one object has; one of several is refused with up to five of them
-    #[test]
-    fn a_prefix_must_name_one_post() {
-        let ids = ["aaaa01", "aaaa02", "aaaa03", "aaaa04", "aaaa05", "aaaa06", "bbbb01"];
-        assert_eq!(pick(&ids, "bbbb", "post", "wloop posts"), Ok(6));
-        let reason = pick(&ids, "aaaa", "post", "wloop posts").unwrap_err();
-        assert!(reason.contains("`aaaa05` and 1 more") && !reason.contains("aaaa06"), "{reason}");
-        assert!(pick(&ids, "cccc", "post", "wloop posts").unwrap_err().contains("`wloop posts`"));
-    }
 }

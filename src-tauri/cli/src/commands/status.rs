@@ -7,12 +7,15 @@ use crate::commands::holds::everything;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, Tone};
-use crate::words::{age, count, until};
+use crate::words::{age, count, until, waits};
 
 /// Prints the counters.
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let client = context.client()?;
-    let status = context.out.progress("asking the daemon", client.status()).await?;
+    let mut status = context.out.progress("asking the daemon", client.status()).await?;
+    for warning in &mut status.warnings {
+        *warning = context.hints(warning);
+    }
     if context.json {
         return context.out.json(&status);
     }
@@ -46,6 +49,8 @@ fn piped(status: &Status) -> Vec<(String, String)> {
         ("draining".to_owned(), status.draining.to_string()),
     ]);
     lines.extend(status.providers.iter().map(|provider| (format!("provider.{}", provider.name), provider.state.clone())));
+    let waiting = status.providers.iter().filter_map(|provider| Some((provider, provider.waiting_until?)));
+    lines.extend(waiting.map(|(provider, until)| (format!("provider.{}.waiting_until", provider.name), until.to_string())));
     lines.extend(status.warnings.iter().map(|warning| ("warning".to_owned(), warning.clone())));
     lines
 }
@@ -53,7 +58,8 @@ fn piped(status: &Status) -> Vec<(String, String)> {
 fn shown(out: &Output, status: &Status, now: Timestamp) -> String {
     let mut text = String::new();
     let mut line = |name: &str, tone: Tone, value: String| {
-        text.push_str(&format!("{}  {}\n", out.paint(Tone::Dim, &format!("{name:<8}")), out.paint(tone, &value)));
+        text.push_str(&out.row(name, tone, &value));
+        text.push('\n');
     };
     if status.draining {
         line("wloop", Tone::Warn, "is going down and starts nothing new".to_owned());
@@ -110,7 +116,11 @@ fn provider_words(provider: &ProviderHealth, now: Timestamp) -> String {
         Some(since) => text.push_str(&format!(", read {since} ago")),
         None => text.push_str(", not read yet"),
     }
-    if let Some(error) = &provider.error {
+    if let Some(until) = provider.waiting_until {
+        text.push_str(&format!("; {}", waits(until)));
+    }
+    // What it asked for is said in its place.
+    if let Some(error) = provider.error.as_ref().filter(|error| !error.starts_with("github asks to wait")) {
         text.push_str(&format!("; {error}"));
     }
     text
@@ -150,6 +160,7 @@ mod tests {
                 address: None,
                 last_sync: Some(at(995)),
                 error: None,
+                waiting_until: None,
                 watched: 3,
                 quotas: Vec::new(),
             }],
@@ -171,6 +182,15 @@ mod tests {
              github    ok as sam, 3 units watched, read 5 s ago\n\
              look      a post cannot be told\n"
         );
+        let mut waiting = status();
+        waiting.providers[0].state = "waiting".to_owned();
+        waiting.providers[0].waiting_until = Some(at(1_500));
+        waiting.providers[0].error = Some("github asks to wait until 1970-01-01T00:25:00Z: slow".to_owned());
+        // GH-SYNC-38
+        let text = shown(&out, &waiting, at(1_000));
+        let line = format!("waiting as sam, 3 units watched, read 5 s ago; {}\n", crate::words::waits(at(1_500)));
+        assert!(text.contains(&line), "{text}");
+        assert!(piped(&waiting).contains(&("provider.github.waiting_until".to_owned(), "1970-01-01T00:25:00Z".to_owned())));
         let lines: Vec<String> = piped(&status()).into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(lines[..4], ["pending_rounds=2", "next_deadline=1970-01-01T00:17:22Z", "capped_rounds=0", "blocked_rounds=0"]);
         assert!(lines.contains(&"posts_failed=1".to_owned()) && lines.contains(&"provider.github=ok".to_owned()));

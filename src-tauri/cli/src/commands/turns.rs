@@ -113,7 +113,8 @@ fn page(context: &Context, detail: &TurnDetail) -> String {
     let title = format!("{} · {} of {}", turn.short, round(&turn.intent, &turn.stage), unit_row(&turn.unit));
     let mut text = format!("{}\n", out.paint(Tone::Strong, &title));
     let mut row = |name: &str, tone: Tone, value: &str| {
-        text.push_str(&format!("{}  {}\n", out.paint(Tone::Dim, &format!("{name:<8}")), out.paint(tone, value)));
+        text.push_str(&out.row(name, tone, value));
+        text.push('\n');
     };
     row("id", Tone::Plain, &turn.id);
     row("state", turn_tone(&turn.state), &turn.state);

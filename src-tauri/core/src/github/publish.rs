@@ -5,6 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::{Account, InlineComment, ReviewEvent, Shape, Side};
 use crate::id::{PostId, UnitRef};
 use crate::post::{Delivery, PostState};
+use crate::words::words;
 
 mod mentions;
 
@@ -204,24 +205,18 @@ pub enum Code {
     Unavailable,
 }
 
-impl Code {
-    /// The word in answers.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotInTurn => "not_in_turn",
-            Self::TurnState => "turn_state",
-            Self::UnitScope => "unit_scope",
-            Self::Limit => "limit",
-            Self::Invalid => "invalid",
-            Self::NotFound => "not_found",
-            Self::Already => "already",
-            Self::HeadMoved => "head_moved",
-            Self::Refused => "refused",
-            Self::Unavailable => "unavailable",
-        }
-    }
-}
+words!(Code {
+    NotInTurn = "not_in_turn",
+    TurnState = "turn_state",
+    UnitScope = "unit_scope",
+    Limit = "limit",
+    Invalid = "invalid",
+    NotFound = "not_found",
+    Already = "already",
+    HeadMoved = "head_moved",
+    Refused = "refused",
+    Unavailable = "unavailable",
+});
 
 /// A refusal, as an agent reads it (MCP-05). It leaves no post row (GH-PUB-25).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

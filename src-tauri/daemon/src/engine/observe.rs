@@ -5,7 +5,7 @@ use serde_json::json;
 use wloop_core::event::EventKind;
 use wloop_core::gate::Actor;
 use wloop_core::github::publish::own_post;
-use wloop_core::github::{Account, Detail, Inventory, ReadFault, Reason, RemotePost, ReviewState, Sightings, Summary};
+use wloop_core::github::{Account, Detail, Inventory, PullState, ReadFault, Reason, RemotePost, ReviewState, Sightings, Summary};
 use wloop_core::id::UnitRef;
 use wloop_core::plan::{ItemEvent, ItemState};
 use wloop_core::post::{PostEvent, PostState};
@@ -17,6 +17,9 @@ use crate::refusal::Answer;
 
 /// How long a unit that could not be read rests.
 const READ_AGAIN: SignedDuration = SignedDuration::from_secs(30);
+
+/// How long a sweep rests that did not reach github, so that one runs within 5 s of a regained network (GH-SYNC-18).
+const REACH_AGAIN: SignedDuration = SignedDuration::from_secs(4);
 
 /// The one provider there is.
 pub(crate) const GITHUB: &str = "github";
@@ -55,6 +58,41 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// A sweep is wanted now instead of at its time: the machine woke, or one fell due while another ran (GH-SYNC-17, GH-SYNC-18). What
+    /// github asked to wait for stays waited for.
+    pub(super) fn sweep_soon(&mut self) -> Answer<()> {
+        let mut row = self.github()?;
+        let waits = row.blocked_until.is_some_and(|until| until > self.now);
+        if !waits && !row.signed_out && row.next_sweep_at > self.now {
+            row.next_sweep_at = self.now;
+            self.tx.put_provider(&row)?;
+        }
+        Ok(())
+    }
+
+    /// GitHub answers again: what waited because it did not goes on at once (GH-SYNC-18, F13).
+    fn wake_unreached(&mut self) -> Answer<()> {
+        self.wake_released()?;
+        for post in self.tx.posts_in(PostState::Queued)? {
+            if post.next_at.is_some_and(|at| at > self.now) {
+                let row = PostRow { next_at: Some(self.now), ..post.clone() };
+                self.tx.update_post(post.id, PostState::Queued, &row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// GitHub asked for no request of any kind before `until` (GH-SYNC-36 a and b); kept, so that a new start waits as well.
+    pub(super) fn keep_quiet(&mut self, until: Timestamp) -> Answer<()> {
+        let mut row = self.github()?;
+        if row.blocked_until.is_none_or(|known| known < until) {
+            row.blocked_until = Some(until);
+            row.next_sweep_at = row.next_sweep_at.max(until);
+            self.tx.put_provider(&row)?;
+        }
+        Ok(())
+    }
+
     /// A fast sweep came back (GH-SYNC-11 to 13).
     pub(super) fn see_inventory(&mut self, result: Result<Inventory, ReadFault>) -> Answer<()> {
         let mut row = self.github()?;
@@ -76,12 +114,16 @@ impl Cx<'_> {
         row.signed_out = false;
         self.tx.put_provider(&row)?;
         if recovered {
+            self.wake_unreached()?;
             self.event(NewEvent { data: json!({ "now": "ok" }), ..event(EventKind::HealthChanged, GITHUB) })?;
         }
         let skew = SignedDuration::from_millis(inventory.skew_ms);
         let before = self.tx.watched_pulls()?;
         let mut seen = std::collections::BTreeSet::new();
-        for summary in inventory.pull_requests {
+        // Those that no search returned and that were asked for by their ids (GH-SYNC-13).
+        let (by_id, found): (Vec<_>, Vec<_>) = inventory.pull_requests.into_iter().partition(|s| s.reasons.is_empty());
+        let mut by_id: std::collections::BTreeMap<_, _> = by_id.into_iter().map(|s| (UnitRef::github(&s.id), s)).collect();
+        for summary in found {
             if !self.rules.admits(&summary.repo) {
                 continue;
             }
@@ -92,9 +134,12 @@ impl Cx<'_> {
             }
         }
         for (unit, summary) in before {
-            if inventory.complete
-                && !seen.contains(&unit)
-                && let Err(fault) = self.sheltered(|cx| cx.not_returned(&unit, &summary, slow))?
+            if seen.contains(&unit) {
+                continue;
+            }
+            let told = by_id.remove(&unit);
+            if (inventory.complete || told.is_some())
+                && let Err(fault) = self.sheltered(|cx| cx.not_returned(&unit, &summary, told, slow, inventory.complete))?
             {
                 tracing::error!(%unit, %fault, "a pull request could not be let go");
             }
@@ -141,14 +186,32 @@ impl Cx<'_> {
     }
 
     /// A watched pull request that no search returned: it leaves, unless the person named it and it is open (GH-SYNC-02).
-    fn not_returned(&mut self, unit: &UnitRef, summary: &Summary, slow: bool) -> Answer<()> {
+    /// `told` is what it answered when it was asked for by its id; without that the last read counts.
+    fn not_returned(
+        &mut self,
+        unit: &UnitRef,
+        summary: &Summary,
+        told: Option<Summary>,
+        slow: bool,
+        complete: bool,
+    ) -> Answer<()> {
         let Some(mut row) = self.tx.pull(unit)? else { return Ok(()) };
-        let open = row.detail.as_ref().is_none_or(Detail::is_open);
+        let open = match &told {
+            Some(told) => told.state == PullState::Open,
+            None => row.detail.as_ref().is_none_or(Detail::is_open),
+        };
         if summary.reasons.contains(&Reason::Asked) && open {
+            if let Some(told) = told {
+                let skew = SignedDuration::from_millis(self.github()?.skew_ms);
+                return self.see_summary(unit, Summary { reasons: vec![Reason::Asked], ..told }, slow, skew);
+            }
             if slow {
                 row.wants_detail = true;
                 self.tx.put_pull(&row)?;
             }
+            return Ok(());
+        }
+        if !complete {
             return Ok(());
         }
         row.watched = false;
@@ -190,9 +253,13 @@ impl Cx<'_> {
                 if let Some(mut row) = self.tx.pull(unit)? {
                     row.fault = Some(fault.to_string());
                     row.read_after = after(self.now, READ_AGAIN);
-                    if let ReadFault::NotFound(_) = fault {
-                        row.wants_detail = row.watched;
-                        row.read_after = after(self.now, self.rules.config.sweep.slow);
+                    match &fault {
+                        ReadFault::NotFound(_) => {
+                            row.wants_detail = row.watched;
+                            row.read_after = after(self.now, self.rules.config.sweep.slow);
+                        }
+                        ReadFault::Wait { until, .. } => row.read_after = *until,
+                        ReadFault::SignedOut(_) | ReadFault::Unreachable(_) | ReadFault::Unusable(_) => {}
                     }
                     self.tx.put_pull(&row)?;
                 }
@@ -246,11 +313,10 @@ impl Cx<'_> {
         row.next_sweep_at = after(self.now, self.rules.config.sweep.fast);
         match fault {
             ReadFault::SignedOut(_) => row.signed_out = true,
-            ReadFault::Wait { until, .. } => {
-                row.blocked_until = Some(*until);
-                row.next_sweep_at = *until;
-            }
-            ReadFault::NotFound(_) | ReadFault::Unreachable(_) | ReadFault::Unusable(_) => {}
+            // A spent quota stops its own resource: what goes elsewhere goes on, and what is read waits for its own time.
+            ReadFault::Wait { until, .. } => row.next_sweep_at = *until,
+            ReadFault::Unreachable(_) => row.next_sweep_at = after(self.now, REACH_AGAIN.min(self.rules.config.sweep.fast)),
+            ReadFault::NotFound(_) | ReadFault::Unusable(_) => {}
         }
         self.tx.put_provider(&row)?;
         if changed {

@@ -155,6 +155,7 @@ impl Cx<'_> {
             "remote": row.remote.as_ref().map(|r| r.node_id.clone()),
             "url": row.remote.as_ref().map(|r| r.url.clone()),
             "found": doubtful,
+            "text": row.text,
         });
         if let Actor::Person { .. } = actor {
             self.event(NewEvent { data: json!({ "as": "sent" }), ..self.of_post(&row, EventKind::PostSettled, actor.clone()) })?;

@@ -58,7 +58,12 @@ impl Cx<'_> {
             Ok(detail) => detail,
             Err(fault) => {
                 self.see_detail(&item.unit, Err(fault.clone()))?;
-                self.defer_item(&item, &format!("the pull request could not be read: {fault}"), REST)?;
+                let wait = match &fault {
+                    // A wait for a limit is waited for, and nothing is tried meanwhile (GH-SYNC-37).
+                    ReadFault::Wait { until, .. } => until.duration_since(self.now).max(REST),
+                    ReadFault::SignedOut(_) | ReadFault::NotFound(_) | ReadFault::Unreachable(_) | ReadFault::Unusable(_) => REST,
+                };
+                self.defer_item(&item, &format!("the pull request could not be read: {fault}"), wait)?;
                 return Ok(Reply::NotNow);
             }
         };

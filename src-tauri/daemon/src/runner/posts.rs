@@ -24,6 +24,9 @@ pub(super) async fn send(outside: &Outside, id: PostId) {
     });
     let Some(Some((post, pull))) = post else { return };
     let seen = look(provider.as_ref(), &pull.summary, &post.shape).await;
+    if let Err(fault) = &seen {
+        super::note_quiet(outside, fault).await;
+    }
     let order = match outside.hub.ask(Input::Starting(Starting::Post { post: id, seen })).await {
         Ok(Reply::Send(order)) => order,
         Ok(_) => return,
@@ -57,6 +60,9 @@ pub(super) async fn send(outside: &Outside, id: PostId) {
         }
     };
     crash_point!("K7");
+    if let SendOutcome::Wait { .. } = &outcome {
+        super::stay_quiet(outside).await;
+    }
     if !record(outside, Done::Sent { post: id, outcome }).await {
         record(outside, Done::Lost(id)).await;
     }
@@ -79,10 +85,10 @@ pub(super) async fn look_up(outside: &Outside, id: PostId) {
     let Some(provider) = &outside.provider else { return };
     match outside.hub.ask(Input::Starting(Starting::LookUp(id))).await {
         Ok(Reply::LookUp(order)) => {
-            let found = match (provider.look_up(&order).await, provider.health().waiting_until) {
-                (LookUp::Incomplete { why }, Some(until)) if until > outside.hub.now() => LookUp::Wait { until, why },
-                (found, _) => found,
-            };
+            let found = provider.look_up(&order).await;
+            if let LookUp::Wait { .. } = &found {
+                super::stay_quiet(outside).await;
+            }
             if !record(outside, Done::LookedUp { post: id, found }).await {
                 tokio::time::sleep(REST).await;
             }

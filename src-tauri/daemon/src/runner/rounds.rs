@@ -39,6 +39,9 @@ pub(super) async fn release(outside: &Outside, item: ItemId) {
     let unit = read(outside, |reads| Ok(reads.item(item)?.map(|row| row.unit)));
     let Some(Some(unit)) = unit else { return };
     let detail = provider.detail(&DetailRef::ById(unit.key().to_owned())).await;
+    if let Err(fault) = &detail {
+        super::note_quiet(outside, fault).await;
+    }
     let starting = Starting::Release { item, read: Box::new(detail) };
     let order = match outside.hub.ask(Input::Starting(starting)).await {
         Ok(Reply::Release(order)) => order,

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
+use wloop_core::window::slept;
 
 use crate::hub::Hub;
-use crate::input::Input;
+use crate::input::{Input, Observation};
 
 /// An instant that is already past is not asked for again before this.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -16,7 +17,13 @@ const AGAIN: Duration = Duration::from_millis(500);
 pub(super) async fn run(hub: Hub, stop: CancellationToken) {
     let mut pending = hub.pending();
     let mut clock = wall::Clock::new();
+    let mut last = (hub.now(), tokio::time::Instant::now());
     loop {
+        let this = (hub.now(), tokio::time::Instant::now());
+        if slept(this.0.duration_since(last.0), this.1.duration_since(last.1)) {
+            tell_woke(&hub).await;
+        }
+        last = this;
         let wake = pending.borrow_and_update().wake.clone();
         let at = wake.as_ref().map(|w| w.at);
         let due = async {
@@ -41,6 +48,14 @@ pub(super) async fn run(hub: Hub, stop: CancellationToken) {
             }
             () = stop.cancelled() => return,
         }
+    }
+}
+
+/// The machine slept, or its clock was set forwards: what was read before is old (GH-SYNC-18).
+async fn tell_woke(hub: &Hub) {
+    tracing::info!("the clock jumped ahead; github is read again");
+    if let Err(fault) = hub.ask(Input::Observed(Observation::SweepSoon)).await {
+        tracing::error!(%fault, "a sweep after waking could not be asked for");
     }
 }
 
@@ -103,7 +118,7 @@ mod wall {
 
 /// Waits in naps that are short enough to notice sleep and a set clock within the bound for windows.
 async fn nap(at: Timestamp, hub: &Hub) {
-    const NAP: Duration = Duration::from_secs(15);
+    const NAP: Duration = Duration::from_secs(4);
     loop {
         let left = Duration::try_from(at.duration_since(hub.now())).unwrap_or(Duration::ZERO);
         if left.is_zero() {

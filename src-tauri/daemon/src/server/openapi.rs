@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
-use wloop_api::operation::{ALL, Callers, Method};
+use wloop_api::operation::{ALL, Callers, Method, QUERY};
 use wloop_api::{problem::Problem, types};
 
 /// The whole description (OpenAPI 3.1).
@@ -64,6 +64,10 @@ pub(crate) fn description() -> Value {
             .split('/')
             .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
             .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
+            .chain(QUERY.iter().filter(|known| operation.query.contains(&known.name)).map(|known| {
+                let kind = if known.number { "integer" } else { "string" };
+                json!({ "name": known.name, "in": "query", "description": known.summary, "schema": { "type": kind } })
+            }))
             .collect();
         let mut described = json!({
             "operationId": operation.name.to_lowercase(),

@@ -69,6 +69,7 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::DISCARD_DRAFT.path, post(drafts::discard_draft))
         .route(op::RETRY_DRAFT.path, post(drafts::retry_draft))
         .route(op::POSTS.path, get(get_posts))
+        .route(op::ONE_POST.path, get(get_post))
         .route(op::POST_SENT.path, post(post_sent))
         .route(op::POST_RETRY.path, post(post_retry))
         .route(op::POST_DISCARD.path, post(post_discard))
@@ -208,7 +209,12 @@ async fn resolve_gate(
 }
 
 async fn get_plan(State(shared): State<Shared>) -> Answer<Vec<api::PlanItem>> {
-    let items = shared.outside.hub.read(|reads| reads.pending_items()?.iter().map(|row| view::item(reads, row)).collect())?;
+    let mut items: Vec<api::PlanItem> =
+        shared.outside.hub.read(|reads| reads.pending_items()?.iter().map(|row| view::item(reads, row)).collect())?;
+    let waits = health::waiting_until(&shared.outside)?;
+    for item in &mut items {
+        item.waiting_until = waits;
+    }
     Ok(Json(items))
 }
 
@@ -396,6 +402,12 @@ async fn get_posts(State(shared): State<Shared>, query: Queried) -> Answer<Vec<a
     Ok(Json(posts))
 }
 
+async fn get_post(State(shared): State<Shared>, Path(text): Path<String>) -> Answer<api::Post> {
+    let post = id::<PostId>(&shared, IdTable::Post, "post", &text)?;
+    let found = shared.outside.hub.read(|reads| reads.post(post)?.map(|row| view::post(reads, &row)).transpose())?;
+    found.map(Json).ok_or_else(|| missing("post", &text))
+}
+
 async fn post_sent(
     State(shared): State<Shared>,
     ConnectInfo(peer): ConnectInfo<Peer>,
@@ -483,6 +495,12 @@ pub(super) fn id<T: std::str::FromStr>(shared: &Shared, table: IdTable, what: &s
         return Ok(id);
     }
     let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    // A pull request is easily given in the place of what stands on it.
+    if text.contains(['#', ':', '/']) {
+        let words =
+            format!("`{text}` names a unit, and a {what} is wanted by its id; `wloop {what}s --unit {text}` lists its {what}s");
+        return Err(Failure::new(RefusalKind::NotFound, words).field("id"));
+    }
     if text.len() < PREFIX || text.len() > 32 || !hex {
         let words = format!("`{text}` is no {what}: give its id, or at least {PREFIX} of its first digits");
         return Err(Failure::new(RefusalKind::NotFound, words).field("id"));

@@ -1,5 +1,6 @@
 //! GitHub behind the port.
 
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use wloop_core::github::{Detail, Inventory, LookUp, PostOrder, ReadFault, Reason, RepoName, SendOutcome};
 
@@ -15,6 +16,8 @@ use crate::port::{DetailRef, FilePatch, HeadNow, InventoryQuery, Provider, Provi
 const SEARCH_PAGE: u64 = 50;
 /// GitHub returns no more matches of one search than this.
 const SEARCH_CEILING: u64 = 1_000;
+/// Node ids in one request (GH-SYNC-13).
+const IDS: usize = 100;
 /// Searches in one request; only a viewer of many teams needs a second.
 const ALIASES: usize = 20;
 /// Rounds of further pages; an answer that never ends is a fault.
@@ -119,9 +122,38 @@ impl GithubProvider {
         }
         let (viewer, skew_ms) = first.unwrap_or((Value::Null, 0));
         let viewer = convert::viewer(&viewer)?;
+        self.read_watched(&query.watched, &mut union, &mut skipped).await?;
         let complete = skipped.is_empty();
         self.client.skipped(skipped);
         Ok(Inventory { viewer, pull_requests: union.finish(), skew_ms, complete })
+    }
+
+    /// Asks for the watched ones that no search returned, by their ids (GH-SYNC-13). One that is not there, or not to be seen, is left
+    /// out with a note and keeps what is stored of it; any other error makes the sweep incomplete.
+    async fn read_watched(&self, watched: &[String], union: &mut Union, skipped: &mut Notes) -> Result<(), ReadFault> {
+        let missing: Vec<&String> = watched.iter().filter(|id| !union.holds(id)).collect();
+        let mut notes = Notes::new();
+        for ids in missing.chunks(IDS) {
+            let (envelope, _) = self.client.query(&graphql::watched(), json!({ "ids": ids })).await?;
+            let nodes = envelope.data.as_ref().and_then(|data| data.get("nodes")).and_then(Value::as_array);
+            let Some(nodes) = nodes else {
+                return Err(ReadFault::Unusable(format!("the watched pull requests: {}", envelope.messages())));
+            };
+            for ((id, node), index) in ids.iter().zip(nodes).zip(0_u64..) {
+                let fault = envelope.errors.iter().find(|fault| index_of(fault, "nodes") == Some(index));
+                match (fault, node.get("__typename").and_then(Value::as_str)) {
+                    (Some(fault), _) if fault.is_absence() => notes.push(format!("`{id}`: {}", fault.message)),
+                    (Some(fault), _) => skipped.push(format!("`{id}`: {}", fault.message)),
+                    (None, Some("PullRequest")) => match convert::summary(node) {
+                        Ok(summary) => union.add_watched(summary),
+                        Err(fault) => skipped.push(format!("`{id}`: {fault}")),
+                    },
+                    (None, _) => notes.push(format!("`{id}` is no pull request that the token may see")),
+                }
+            }
+        }
+        self.client.note(notes);
+        Ok(())
     }
 
     async fn read_detail(&self, which: &DetailRef) -> Result<Detail, ReadFault> {
@@ -223,6 +255,8 @@ impl GithubProvider {
         let query: &[(&str, &str)] = if narrowed { &[("since", since.as_str())] } else { &[] };
         let list = match self.client.list(&segments, query).await {
             Ok(list) => list,
+            // A wait makes no request, so that it is no look-up that found nothing (GH-SYNC-37).
+            Err(ReadFault::Wait { until, why }) => return LookUp::Wait { until, why },
             Err(fault) => return LookUp::Incomplete { why: fault.to_string() },
         };
         let mut unreadable = None;
@@ -273,6 +307,10 @@ impl Provider for GithubProvider {
     fn try_again(&self) {
         self.client.try_again();
     }
+
+    fn keep_quiet(&self, until: Timestamp) {
+        self.client.keep_quiet(until);
+    }
 }
 
 /// The searches of a sweep (GH-SYNC-01 a to e). A direct request and a team's are searched for apart.
@@ -305,6 +343,14 @@ fn node_of(fault: &Fault) -> Option<(String, u64)> {
     }
 }
 
+/// The index under a list of the answer's own that an error lies in.
+fn index_of(fault: &Fault, list: &str) -> Option<u64> {
+    match fault.path.as_deref()? {
+        [name, index, ..] if name == list => index.as_u64(),
+        _ => None,
+    }
+}
+
 fn by_node(envelope: &Envelope) -> Vec<((String, u64), String)> {
     envelope.errors.iter().filter_map(|fault| Some((node_of(fault)?, fault.message.clone()))).collect()
 }
@@ -323,6 +369,9 @@ fn take_page(
         skipped.push(format!("the search `{}` has {matches} matches, and github returns {SEARCH_CEILING}", search.query));
     }
     let nodes = page.get("nodes").and_then(Value::as_array);
+    if nodes.is_none() && matches > 0 {
+        skipped.push(format!("the search `{}` has {matches} matches and returned none of them", search.query));
+    }
     for (node, index) in nodes.into_iter().flatten().zip(0_u64..) {
         let name = || node.get("url").and_then(Value::as_str).unwrap_or("a pull request").to_owned();
         let fault = bad.iter().find(|((a, i), _)| a == alias && *i == index);

@@ -2,7 +2,7 @@ use super::*;
 use crate::port::TeamPolicy;
 
 fn query(teams: TeamPolicy) -> InventoryQuery {
-    InventoryQuery { teams, include_viewer_teams: vec!["acme/core".to_owned(), "acme/web".to_owned()] }
+    InventoryQuery { teams, include_viewer_teams: vec!["acme/core".to_owned(), "acme/web".to_owned()], watched: vec![] }
 }
 
 #[test]

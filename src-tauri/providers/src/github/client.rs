@@ -461,6 +461,10 @@ impl Client {
         self.state().signed_out = None;
     }
 
+    pub(crate) fn keep_quiet(&self, until: Timestamp) {
+        self.state().limits.keep_quiet(until);
+    }
+
     pub(crate) fn health(&self) -> ProviderHealth {
         let now = (self.now)();
         let state = self.state();
@@ -472,6 +476,7 @@ impl Client {
             last_success: state.last_success,
             signed_out: state.signed_out.clone(),
             waiting_until: state.limits.waiting_until(now),
+            spent_until: state.limits.spent_until(now),
             skipped: state.skipped.clone(),
             notes: state.notes.clone(),
         }

@@ -133,6 +133,16 @@ impl Union {
         }
     }
 
+    /// Whether a search returned it.
+    pub(crate) fn holds(&self, id: &str) -> bool {
+        self.found.contains_key(id)
+    }
+
+    /// Adds one that no search returned: it has no reason.
+    pub(crate) fn add_watched(&mut self, summary: Summary) {
+        self.found.entry(summary.id.clone()).or_insert_with(|| (summary, BTreeSet::new()));
+    }
+
     /// All of them, by repository and number.
     pub(crate) fn finish(self) -> Vec<Summary> {
         let mut all: Vec<Summary> = self

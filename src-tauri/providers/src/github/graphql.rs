@@ -14,6 +14,7 @@ const DETAIL: &str = include_str!("queries/detail.graphql");
 const BY_ID: &str = include_str!("queries/detail_by_id.graphql");
 const BY_NUMBER: &str = include_str!("queries/detail_by_number.graphql");
 const MORE: &str = include_str!("queries/detail_more.graphql");
+const WATCHED: &str = include_str!("queries/watched.graphql");
 const THREAD_MORE: &str = include_str!("queries/thread_more.graphql");
 const CHECKS: &str = include_str!("queries/checks.graphql");
 const CHECKS_MORE: &str = include_str!("queries/checks_more.graphql");
@@ -28,6 +29,11 @@ pub(crate) fn inventory(searches: usize) -> String {
         "query Inventory($first: Int!{parameters}) {{\n  viewer {{ __typename id login }}\n  rateLimit {{ ...Quota }}\n{aliases}}}\n"
     );
     format!("{head}{INVENTORY}{SUMMARY}")
+}
+
+/// The summaries of pull requests by their node ids (GH-SYNC-13).
+pub(crate) fn watched() -> String {
+    format!("{WATCHED}{SUMMARY}")
 }
 
 pub(crate) fn detail_by_id() -> String {
@@ -58,6 +64,7 @@ pub fn documents() -> Vec<(&'static str, String)> {
     vec![
         ("inventory of one search", inventory(1)),
         ("inventory of twenty searches", inventory(20)),
+        ("watched", watched()),
         ("detail_by_id", detail_by_id()),
         ("detail_by_number", detail_by_number()),
         ("detail_more", detail_more()),
@@ -91,12 +98,14 @@ impl Fault {
         self.kind.as_deref().or_else(|| told("type")).or_else(|| told("code")).unwrap_or("")
     }
 
+    /// Whether it says that the thing is not there, or not to be seen.
+    pub(crate) fn is_absence(&self) -> bool {
+        matches!(self.kind(), "NOT_FOUND" | "FORBIDDEN")
+    }
+
     /// What a read of one thing makes of it.
     pub(crate) fn of_one_thing(&self) -> ReadFault {
-        match self.kind() {
-            "NOT_FOUND" | "FORBIDDEN" => ReadFault::NotFound(self.message.clone()),
-            _ => ReadFault::Unusable(self.message.clone()),
-        }
+        if self.is_absence() { ReadFault::NotFound(self.message.clone()) } else { ReadFault::Unusable(self.message.clone()) }
     }
 }
 

@@ -143,6 +143,14 @@ impl Limits {
         }
     }
 
+    /// Takes over a wait that an earlier start was asked for.
+    pub(crate) fn keep_quiet(&mut self, until: Timestamp) {
+        if self.everything.as_ref().is_none_or(|(known, _)| *known < until) {
+            self.everything = Some((until, "asked for before the daemon was started again".to_owned()));
+        }
+        self.unproven.insert(EVERYTHING.to_owned());
+    }
+
     /// Keeps the last quota of its resource.
     pub(crate) fn keep(&mut self, quota: Quota) {
         self.quotas.insert(quota.resource.clone(), quota);
@@ -156,6 +164,11 @@ impl Limits {
     /// Until when nothing at all may go.
     pub(crate) fn waiting_until(&self, now: Timestamp) -> Option<Timestamp> {
         self.everything.as_ref().map(|(until, _)| *until).filter(|until| *until > now)
+    }
+
+    /// The resources whose quota is spent, each with when it is there again.
+    pub(crate) fn spent_until(&self, now: Timestamp) -> Vec<(String, Timestamp)> {
+        self.resources.iter().filter(|(_, (until, _))| *until > now).map(|(name, (until, _))| (name.clone(), *until)).collect()
     }
 }
 

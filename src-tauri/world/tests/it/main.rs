@@ -1,6 +1,7 @@
 //! The small GitHub over real HTTP and with the real git.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails with what it met")]
 
+mod bad_days;
 mod client;
 mod faults;
 mod git;

@@ -12,6 +12,7 @@ mod rounds;
 mod sends;
 mod sessions;
 mod stops;
+mod sweeps;
 mod sync;
 mod tools;
 mod trust;

@@ -223,6 +223,7 @@ fn a_limit_makes_nothing_fail() {
     assert_eq!((row.state, row.next_at, row.maybe_posted), (PostState::Queued, Some(until), false));
     assert!(matches!(rig.try_send(post, at_head(&detail)), Reply::NotNow), "not before the limit ends");
     let wait = ReadFault::Wait { until, why: "limit".into() };
+    rig.take(Input::Observed(Observation::Quiet { until }));
     rig.take(Input::Observed(Observation::Inventory(Err(wait))));
     rig.tick_after(1_799);
     assert!(rig.jobs().iter().all(|j| !matches!(j, Job::Sweep | Job::Send(_) | Job::ReadDetail(_))), "{:?}", rig.jobs());
