@@ -239,7 +239,7 @@ fn a_close_with_a_comment_is_one_thing_however_it_is_told() {
         body: "Not needed any more.".into(),
         created_at: rig.now,
         url: "u".into(),
-        review: None,
+        review: String::new(),
     };
     let mut closed = detail.clone();
     closed.summary.state = PullState::Closed;
