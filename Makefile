@@ -11,7 +11,7 @@ CRATES := core store providers agents api daemon cli world
 # What the tests need of `wloop`: its crash points. Built the same way everywhere, so that nothing is compiled twice.
 FAILPOINTS := --features wloop-cli/failpoints
 
-.PHONY: help setup build demo test real-agents lint each-crate install bench generate fmt
+.PHONY: help setup build demo test real-agents lint each-crate install bench simulate generate fmt
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,11 @@ bench: setup ## run the benchmarks and put their figures into the README
 
 generate: setup ## write anew what is made from the code: docs/reference
 	WLOOP_BLESS=1 $(CARGO) test --workspace $(FAILPOINTS) --test journeys tidy::generated
+
+# The engine is optimised for it; what others wrote is, in any build.
+simulate: setup ## live through simulated lives: SEEDS=2000 for so many, SEED=17 for one, told step by step
+	SEED=$(SEED) SEEDS=$(SEEDS) $(CARGO) test --workspace $(FAILPOINTS) $(foreach crate,core store daemon,--config 'profile.dev.package.wloop-$(crate).opt-level=2') \
+	  --test simulator -- --exact simulate --ignored --nocapture
 
 fmt: ## format the code
 	$(CARGO) fmt --all

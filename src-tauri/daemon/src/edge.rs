@@ -47,6 +47,19 @@ macro_rules! crash_point {
 }
 pub(crate) use crash_point;
 
+/// Whether a test has planted this bug (`FAILPOINTS=late_reject=return`), so that the simulator can show that it finds it. Never in a
+/// release build.
+macro_rules! planted {
+    ($name:literal) => {
+        // The macro returns from the function it stands in, which is this one.
+        (|| {
+            fail::fail_point!($name, |_| true);
+            false
+        })()
+    };
+}
+pub(crate) use planted;
+
 /// Ends this process without a word to anybody.
 #[cfg_attr(not(feature = "failpoints"), expect(dead_code, reason = "only crash points die"))]
 pub(crate) fn die() {

@@ -271,6 +271,7 @@ impl Cx<'_> {
     pub(crate) fn sheltered(&mut self, part: impl FnOnce(&mut Self) -> Answer<()>) -> Answer<Answer<()>> {
         let tx = self.tx;
         match tx.sheltered(|| part(self)) {
+            Err(fault) if !tx.is_under_way() => Err(fault),
             Err(EngineError::Store(fault)) if fault.may_pass() => Err(fault.into()),
             done => Ok(done),
         }

@@ -62,6 +62,12 @@ impl<'a> Writes<'a> {
         Err(StoreError::Conflict { table, id: id.to_string() })
     }
 
+    /// Whether the transaction still stands. Some failures end it at once: what is written after one of these would be kept by itself.
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        !self.connection().is_autocommit()
+    }
+
     /// Runs a part of the transaction whose failure takes back that part alone: one bad row then stops nothing else.
     ///
     /// # Errors
@@ -70,6 +76,10 @@ impl<'a> Writes<'a> {
         let batch = |sql: &str| self.connection().execute_batch(sql).map_err(|source| E::from(self.fault(source)));
         batch("SAVEPOINT part")?;
         let result = part();
+        // A full disk, among others, takes back the whole transaction by itself: what went wrong is told, and nothing is written past it.
+        if result.is_err() && !self.is_under_way() {
+            return result;
+        }
         batch(if result.is_ok() { "RELEASE part" } else { "ROLLBACK TO part; RELEASE part" })?;
         result
     }
@@ -83,7 +93,8 @@ impl<'a> Writes<'a> {
             "UPDATE provider SET next_sweep_at = max(0, next_sweep_at - ?1), next_slow_at = max(0, next_slow_at - ?1),
                                  blocked_until = blocked_until - ?1",
             "UPDATE pull_request SET read_after = max(0, read_after - ?1) WHERE wants_detail = 1",
-            "UPDATE plan_item SET try_after = max(0, try_after - ?1) WHERE state = 'released'",
+            "UPDATE plan_item SET try_after = max(0, try_after - ?1)
+             WHERE state IN ('waiting', 'counting_down', 'released', 'capped', 'blocked')",
             "UPDATE post SET next_at = next_at - ?1 WHERE state IN ('queued', 'sending')",
         ] {
             self.run(sql, [back])?;

@@ -7,6 +7,7 @@ use wloop_core::post::PostState;
 use wloop_store::{ItemRow, Reads};
 
 use super::observe::GITHUB;
+use crate::edge::planted;
 use crate::input::{Job, Wake};
 use crate::refusal::Answer;
 use crate::settings::Rules;
@@ -53,6 +54,9 @@ pub(super) fn due(reads: &Reads<'_>, rules: &Rules, generation: i64, now: Timest
     let free = usize::try_from(rules.config.agents_max_running).unwrap_or(usize::MAX).saturating_sub(running.len());
     // By-hand rounds go before automatic ones, else in order of planning (RUN-28).
     let mut released = reads.items_in(ItemState::Released)?;
+    if planted!("consequence_before_its_record") {
+        released.extend(reads.items_in(ItemState::CountingDown)?);
+    }
     released.retain(|item| item.try_after <= now);
     released.retain(|item| item.cap.is_none() || !failed(reads, item).unwrap_or(false));
     released.sort_by_key(|item| (!item.by_hand, item.planned_at, item.id));

@@ -15,6 +15,7 @@ use super::book::Seen;
 use super::gates::{NewGate, Policy};
 use super::offers::offer;
 use super::{Cx, Reply, event};
+use crate::edge::planted;
 use crate::input::Prepared;
 use crate::refusal::{Answer, Refusal, RefusalKind};
 
@@ -49,7 +50,8 @@ impl Cx<'_> {
     /// A released round was looked at once more: it goes on, is gone, or waits (ROUND-06, ROUND-07).
     pub(super) fn start_release(&mut self, id: ItemId, read: Result<Detail, ReadFault>) -> Answer<Reply> {
         let Some(item) = self.tx.item(id)? else { return Ok(Reply::NotNow) };
-        if item.state != ItemState::Released {
+        let early = planted!("consequence_before_its_record") && item.state == ItemState::CountingDown;
+        if item.state != ItemState::Released && !early {
             return Ok(Reply::NotNow);
         }
         let detail = match read {
@@ -66,7 +68,7 @@ impl Cx<'_> {
             }
         };
         self.see_detail(&item.unit, Ok(detail))?;
-        let Some(item) = self.tx.item(id)?.filter(|i| i.state == ItemState::Released) else { return Ok(Reply::NotNow) };
+        let Some(item) = self.tx.item(id)?.filter(|i| early || i.state == ItemState::Released) else { return Ok(Reply::NotNow) };
         let Some(seen) = self.seen(&item.unit)? else {
             self.defer_item(&item, "the account of the token is not known yet", REST)?;
             return Ok(Reply::NotNow);

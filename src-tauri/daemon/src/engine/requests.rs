@@ -12,6 +12,7 @@ use wloop_store::rows::{GateRow, NewEvent};
 
 use super::drafts::By;
 use super::{Cx, Reply, event};
+use crate::edge::planted;
 use crate::input::{Caller, Request, UnitName};
 use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
 
@@ -103,6 +104,9 @@ impl Cx<'_> {
             return Err(Refusal::new(RefusalKind::Invalid, words).about(id).field("draft_text").into());
         }
         if row.gate.status != GateStatus::Open {
+            if planted!("late_reject") && row.gate.intent(intent).is_some_and(|i| i.status == GateStatus::Rejected) {
+                return self.late_reject(&row).map(Ok);
+            }
             let refused = self.resolve(&row, intent, text, &self.acting.clone()).map(|_| Reply::Gate(id));
             return self.keep_late_guidance(&row, intent, text, refused);
         }
@@ -117,6 +121,19 @@ impl Cx<'_> {
         self.resolve(&row, intent, text, &self.acting.clone())?;
         // Another text has a gate of its own.
         Ok(Ok(Reply::Gate(row.gate.id)))
+    }
+
+    /// The bug of that name: an answer that comes too late takes back what was approved. See [`planted`].
+    fn late_reject(&mut self, row: &GateRow) -> Answer<Reply> {
+        if let Some(item) = self.tx.item_by_gate(row.gate.id)?.filter(|item| item.state == ItemState::Released) {
+            self.leave_plan(&item, "skipped")?;
+        }
+        for post in self.tx.posts_in(PostState::Queued)? {
+            if post.gate == row.gate.id {
+                self.drop_post(&post, Some("rejected"))?;
+            }
+        }
+        Ok(Reply::Gate(row.gate.id))
     }
 
     /// The turn that made a post, or that proposed it as a draft (RES-12).

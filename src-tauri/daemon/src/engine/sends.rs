@@ -191,13 +191,17 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// A post that has not gone does not go any more once the person cancelled its turn (RUN-13); whether it was one.
+    /// A post that has not gone does not go any more once the person cancelled its turn (RUN-13); whether it was one. What stands under
+    /// a gate of its own was let out by the person after that, and goes.
     fn drop_if_cancelled(&mut self, post: &PostRow) -> Answer<bool> {
         let Some(turn) = post.turn else { return Ok(false) };
-        if self.a_turn(turn)?.cancel_by.as_deref() != Some(BY_PERSON) || post.state != PostState::Queued {
+        let turn = self.a_turn(turn)?;
+        let cancelled = turn.cancel_by.as_deref() == Some(BY_PERSON) && post.gate == turn.gate;
+        if !cancelled || post.state != PostState::Queued {
             return Ok(false);
         }
         self.drop_post(post, Some("its turn was cancelled"))?;
+        self.close_asked_turn(&turn)?;
         Ok(true)
     }
 

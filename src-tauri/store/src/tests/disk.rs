@@ -112,6 +112,26 @@ fn fill(file: &Path) {
 }
 
 #[test]
+fn a_disk_that_fills_up_inside_a_part_ends_the_whole_change() {
+    // F50, CONS-01: the failure takes back the whole transaction, and what follows it must not be kept by itself.
+    let mut home = Home::new();
+    let pages: i64 = home.store.raw().query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+    home.store.raw().query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
+    let mut seen_ended = false;
+    let fault = home.store.write(|tx| {
+        for n in 1..10_000 {
+            let part = tx.sheltered(|| tx.put_unit(&unit_row(n), at(0)));
+            seen_ended |= !tx.is_under_way();
+            part?;
+        }
+        Ok::<_, StoreError>(())
+    });
+    assert!(matches!(fault, Err(StoreError::Full { .. })), "{fault:?}");
+    assert!(seen_ended, "the transaction goes on after all");
+    assert_eq!(home.store.read().watched_count().unwrap(), 0);
+}
+
+#[test]
 fn a_full_disk_says_so_and_loses_nothing() {
     // F50
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,6 @@ mod facts;
 mod gates;
 mod holds;
 mod ledger;
-mod random;
 mod rounds;
 mod sends;
 mod sessions;

@@ -375,3 +375,22 @@ fn only_what_cannot_have_been_sent_is_sent_again_and_one_review_of_a_turn_stays_
     assert_eq!(rig.post(first).state, PostState::Failed);
     rig.ask(Request::PostDiscard { post: first, reason: None }).unwrap();
 }
+
+#[test]
+fn what_the_person_lets_out_after_a_cancel_goes() {
+    // GH-PUB-20, RUN-13, MCP-13
+    let mut rig = Rig::new();
+    let detail = pull(1);
+    let turn = rig.started(&detail);
+    let post = rig.review(&turn, "Fine").id;
+    rig.call(post, &detail);
+    rig.ask(Request::CancelTurn(turn.id)).unwrap();
+    let why = "you have a pending review".to_owned();
+    rig.outcome(post, SendOutcome::Refused { kind: No::PendingReview, why });
+    let gate = rig.post(post).gate;
+    assert_ne!(gate, turn.gate, "it is asked about");
+    rig.resolve(gate, "publish", None).unwrap();
+    rig.send(post, &detail, 5);
+    assert_eq!(rig.post(post).state, PostState::Sent, "the later word counts");
+    assert!(!rig.turn(turn.id).state.is_open(), "its turn does not hold the unit for ever");
+}

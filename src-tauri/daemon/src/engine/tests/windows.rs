@@ -134,6 +134,19 @@ fn a_clock_set_back_stretches_no_window() {
 }
 
 #[test]
+fn a_round_released_after_the_clock_was_set_back_starts_at_once() {
+    // WIN-19, WIN-20
+    let mut rig = Rig::new();
+    let detail = pull(1);
+    let gate = rig.planned(&detail);
+    rig.tick_after(-3_600);
+    rig.tick_after(61);
+    let item = rig.item_of(&gate);
+    assert_eq!(item.state, ItemState::Released, "its window is over");
+    assert!(rig.jobs().contains(&Job::Release(item.id)), "it waits for the clock to catch up: {item:?}");
+}
+
+#[test]
 fn a_clock_set_back_delays_nothing_else_by_its_step() {
     // WIN-19, GH-SYNC-11
     let mut rig = Rig::new();

@@ -1,0 +1,259 @@
+//! What must hold of the whole ledger and of GitHub, looked at again and again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use wloop_core::consequence::Consequence;
+use wloop_core::gate::{GateKind, GateStatus};
+use wloop_core::id::GateId;
+use wloop_core::plan::ItemState;
+use wloop_core::post::PostState;
+use wloop_core::turn::TurnState;
+use wloop_daemon::input::Job;
+use wloop_store::rows::{BlockRow, GateRow, ItemRow, PostRow, TurnRow};
+use wloop_store::{GateFilter, PostFilter, Reads, TurnFilter};
+
+use crate::book::was_none;
+use crate::life::{Flying, Held, Life, PLACES, hold, read};
+
+/// The ledger as it is now.
+pub(crate) struct Now {
+    pub(crate) gates: Vec<GateRow>,
+    pub(crate) items: Vec<ItemRow>,
+    pub(crate) turns: Vec<TurnRow>,
+    pub(crate) posts: Vec<PostRow>,
+}
+
+impl Now {
+    fn read(reads: &Reads<'_>) -> Held<Self> {
+        let mut items = Vec::new();
+        for (state, _) in ItemState::ALL {
+            items.extend(read(reads.items_in(*state))?);
+        }
+        Ok(Self {
+            gates: read(reads.gates(&GateFilter::default()))?,
+            items,
+            turns: read(reads.turns(&TurnFilter::default()))?,
+            posts: read(reads.posts(&PostFilter::default()))?,
+        })
+    }
+
+    fn is_open(&self, id: GateId) -> bool {
+        self.gates.iter().any(|g| g.gate.id == id && g.gate.status == GateStatus::Open)
+    }
+}
+
+impl Life {
+    /// Everything at once.
+    pub(crate) fn check_all(&mut self) -> Held<Now> {
+        let now = Now::read(&self.reads()?)?;
+        self.check_gates(&now)?;
+        self.check_posts(&now)?;
+        self.check_turns(&now)?;
+        self.check_counts(&now)?;
+        self.check_tasks(&now)?;
+        self.check_nothing_is_stranded(&now)?;
+        for row in &now.posts {
+            self.book.posts.insert(row.id, row.clone());
+        }
+        for row in &now.turns {
+            self.book.turns.insert(row.id, row.clone());
+        }
+        Ok(now)
+    }
+
+    fn check_gates(&mut self, now: &Now) -> Held {
+        let jobs = self.jobs()?;
+        for row in &now.gates {
+            if let Some(before) = self.book.gates.get(&row.gate.id).filter(|b| b.gate.status != GateStatus::Open) {
+                hold!(before.gate == row.gate, "a closed gate changed: {:?} became {:?}", before.gate, row.gate);
+            }
+            match row.gate.status {
+                GateStatus::Open | GateStatus::Superseded => {
+                    hold!(row.consequence.is_none(), "a consequence of what was not resolved: {row:?}");
+                }
+                GateStatus::Approved | GateStatus::Rejected | GateStatus::Answered | GateStatus::Dismissed => {
+                    let due = row.consequence.is_some_and(|(c, _)| matches!(c, Consequence::Due | Consequence::Started));
+                    let item = now.items.iter().find(|i| i.gate == row.gate.id);
+                    let waits = item.is_some_and(|i| matches!(i.state, ItemState::Released | ItemState::Blocked));
+                    let runs = match row.gate.kind {
+                        GateKind::Plan => waits,
+                        GateKind::Trust => jobs.contains(&Job::Trust(row.gate.id)),
+                        GateKind::Draft | GateKind::Question | GateKind::Post | GateKind::Proposal | GateKind::Step => false,
+                    };
+                    hold!(!due || runs, "a consequence that nobody runs: {row:?}");
+                }
+            }
+            self.book.gates.insert(row.gate.id, row.clone());
+        }
+        hold!(self.book.gates.len() == now.gates.len(), "a gate is gone");
+        Ok(())
+    }
+
+    fn check_posts(&self, now: &Now) -> Held {
+        let gates: BTreeMap<GateId, &GateRow> = now.gates.iter().map(|g| (g.gate.id, g)).collect();
+        for post in &now.posts {
+            if matches!(post.state, PostState::Queued | PostState::Sending | PostState::Sent) {
+                let status = gates.get(&post.gate).map(|g| g.gate.status);
+                let out = matches!(status, Some(GateStatus::Approved | GateStatus::Answered));
+                hold!(out, "a post is out that nobody let out: {post:?}");
+            }
+            hold!(self.github.copies(post.id) <= 1, "posted twice: {post:?}");
+        }
+        for (post, copies) in self.github.posts() {
+            let row = now.posts.iter().find(|row| row.id == post);
+            hold!(copies <= 1 && row.is_some(), "github has {copies} of a post: {row:?}");
+            let tried = row.is_some_and(|row| row.started_at.is_some());
+            hold!(tried, "github has a post that was never tried: {row:?}");
+        }
+        Ok(())
+    }
+
+    fn check_turns(&self, now: &Now) -> Held {
+        let mut by_gate = BTreeSet::new();
+        let mut by_item = BTreeSet::new();
+        let mut open = BTreeSet::new();
+        for turn in &now.turns {
+            let trusted = read(self.reads()?.trust(&turn.agent, "acme/api"))?.is_some();
+            hold!(trusted, "a turn in a repository where its agent is not trusted: {turn:?}");
+            if !was_none(turn) {
+                hold!(by_gate.insert(turn.gate), "two turns of one gate: {turn:?}");
+                hold!(by_item.insert(turn.item), "two turns of one planned round: {turn:?}");
+            }
+            hold!(!turn.state.is_open() || open.insert(turn.unit.clone()), "two open turns on one unit: {turn:?}");
+            let reviews = now.posts.iter().filter(|p| p.turn == Some(turn.id) && p.shape.name() == "review");
+            let sent = reviews.filter(|p| p.state == PostState::Sent).count();
+            hold!(sent <= 1, "two reviews of one turn: {turn:?}");
+            let given = turn.sent_at.is_some();
+            for (name, state) in read(self.reads()?.effects(turn.id))? {
+                let fits = match state.as_str() {
+                    "applied" => given,
+                    "void" => !given,
+                    _ => turn.state == TurnState::Starting,
+                };
+                hold!(fits, "the effect `{name}` is {state} of a turn that is {}", turn.state);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_counts(&self, now: &Now) -> Held {
+        let reads = self.reads()?;
+        let counts = read(reads.status_counts())?;
+        let open = now.gates.iter().filter(|g| g.gate.status == GateStatus::Open).count() as u64;
+        let by_kind = read(reads.open_gates_by_kind())?.values().sum::<u64>();
+        let pending = now.items.iter().filter(|i| i.state.is_pending()).count() as u64;
+        let failed = now.posts.iter().filter(|p| p.state == PostState::Failed).count() as u64;
+        let running = now.turns.iter().filter(|t| t.state.is_running()).count() as u64;
+        let lists = (open, open, pending, failed, running);
+        let told =
+            (counts.open_gates, by_kind, counts.pending_rounds, counts.posts_failed + counts.drafts_failed, counts.running_turns);
+        hold!(told == lists, "the counts {told:?} are not the lists {lists:?}");
+        Ok(())
+    }
+
+    fn check_tasks(&self, now: &Now) -> Held {
+        let reads = self.reads()?;
+        let tasks: BTreeSet<_> = now.gates.iter().filter_map(|g| g.gate.task).collect();
+        for task in tasks {
+            let of: Vec<&GateRow> = now.gates.iter().filter(|g| g.gate.task == Some(task)).collect();
+            let open = of.iter().filter(|g| g.gate.status == GateStatus::Open).count() as u64;
+            hold!(read(reads.open_gates_of_task(task))? == open, "the open gates of task {task} are not counted right");
+            let unended = |state: Consequence| !matches!(state, Consequence::Ran | Consequence::Unknown);
+            let due = of.iter().any(|g| g.consequence.is_some_and(|(state, _)| unended(state)));
+            let Some(row) = read(reads.task(task))? else { continue };
+            let ended = row.ended_at.is_some();
+            hold!(!ended || open == 0, "a captured task ended under an open gate: {row:?}");
+            hold!(ended || open > 0 || due || !row.gate_holder, "a captured task outlives its gates: {row:?}");
+        }
+        Ok(())
+    }
+
+    /// Every row that is not at its end has a job, a wake, an open gate, or a place where the person sees it.
+    fn check_nothing_is_stranded(&self, now: &Now) -> Held {
+        let (jobs, wake, at) = (self.jobs()?, self.wake()?, self.wall);
+        let reads = self.reads()?;
+        let generation = self.engine()?.generation();
+        let wakes_by = |at: Timestamp| wake.is_some_and(|wake| wake <= at);
+        let later = |when: Option<Timestamp>| when.is_some_and(|when| when > at && wakes_by(when));
+        let provider = read(reads.provider("github"))?;
+        // A provider that is signed out, or asked to wait, is shown; the second ends by itself.
+        let shut = provider.as_ref().is_some_and(|p| p.signed_out);
+        let blocked = provider.as_ref().and_then(|p| p.blocked_until).filter(|until| *until > at);
+        if let Some(until) = blocked.filter(|_| !shut) {
+            hold!(wakes_by(until), "nothing wakes at the end of the limit");
+        }
+        let rests = shut || blocked.is_some();
+        let running = now.turns.iter().filter(|t| t.state.is_running()).count();
+        let releases = jobs.iter().filter(|j| matches!(j, Job::Release(_))).count();
+        let full = releases + running >= usize::try_from(PLACES).unwrap_or(usize::MAX);
+        for item in &now.items {
+            let fine = match item.state {
+                ItemState::Waiting | ItemState::CountingDown => now.is_open(item.gate),
+                ItemState::Released => {
+                    let gate = now.gates.iter().find(|g| g.gate.id == item.gate);
+                    // One that the cap had held, and that failed, is told until the person tries it again.
+                    let told = gate.and_then(|g| g.consequence).is_some_and(|(state, _)| state == Consequence::Failed);
+                    told || rests || full || later(Some(item.try_after)) || jobs.contains(&Job::Release(item.id))
+                }
+                ItemState::Capped => now.is_open(item.gate),
+                ItemState::Blocked => {
+                    let blocks = read(reads.blocks())?;
+                    hold!(blocks.len() <= 1, "two questions of one agent in one repository: {blocks:?}");
+                    let asks = blocks.first().and_then(|block| now.gates.iter().find(|g| g.gate.id == block.gate));
+                    asks.is_some_and(|g| g.gate.status == GateStatus::Open || g.consequence.is_some())
+                }
+                ItemState::Turned | ItemState::Handled | ItemState::Gone => !now.is_open(item.gate),
+            };
+            hold!(fine, "stranded: {item:?}");
+        }
+        for post in &now.posts {
+            let fine = match post.state {
+                PostState::Held => now.is_open(post.gate),
+                PostState::Queued => rests || later(post.next_at) || jobs.contains(&Job::Send(post.id)),
+                PostState::Sending => {
+                    let mine = read(reads.open_attempt(post.id))?.is_some_and(|a| a.generation == generation);
+                    let under_way = self.flying.iter().any(|f| match f {
+                        Flying::Call(id, ..) => *id == post.id,
+                        Flying::Telling(_) => true,
+                        Flying::Release(..) | Flying::Turn(..) | Flying::LookUp(..) => false,
+                    });
+                    (mine && under_way) || rests || later(post.next_at) || jobs.contains(&Job::LookUp(post.id))
+                }
+                PostState::Failed => !post.cause.is_empty(),
+                PostState::Sent | PostState::Dropped => true,
+            };
+            hold!(fine, "stranded: {post:?}");
+        }
+        for turn in &now.turns {
+            let works = turn.claimed && turn.generation == generation;
+            let fine = match turn.state {
+                TurnState::Starting => {
+                    works || jobs.contains(&Job::StartTurn(turn.id)) || jobs.contains(&Job::CancelTurn(turn.id))
+                }
+                TurnState::Sent | TurnState::Started => works,
+                TurnState::Asked => {
+                    now.posts.iter().any(|p| p.turn == Some(turn.id) && !matches!(p.state, PostState::Sent | PostState::Dropped))
+                }
+                TurnState::Recorded | TurnState::Failed | TurnState::Dismissed | TurnState::Unrecorded => true,
+            };
+            hold!(fine, "stranded: {turn:?}");
+        }
+        for row in now.gates.iter().filter(|g| g.gate.status == GateStatus::Open) {
+            let has_item = now.items.iter().any(|i| i.gate == row.gate.id && i.state.is_pending());
+            let has_post = now.posts.iter().any(|p| p.gate == row.gate.id && p.state == PostState::Held);
+            let block = read(reads.block(row.gate.id))?.filter(|block| block.lifted_at.is_none());
+            let blocks = |block: &BlockRow| now.items.iter().any(|i| i.state == ItemState::Blocked && i.unit == block.unit);
+            hold!(has_item || has_post || block.is_some_and(|b| blocks(&b)), "a gate about nothing: {row:?}");
+            if let Some(deadline) = row.gate.deadline {
+                hold!(wakes_by(deadline), "nothing wakes at the end of a window: {row:?}");
+            }
+        }
+        if let Some(provider) = provider.filter(|_| !rests) {
+            let soon = later(Some(provider.next_sweep_at)) || jobs.contains(&Job::Sweep);
+            let bound = at + SignedDuration::from_mins(2);
+            hold!(soon && provider.next_sweep_at <= bound, "no sweep comes: the next is at {}", provider.next_sweep_at);
+        }
+        Ok(())
+    }
+}
