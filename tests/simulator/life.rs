@@ -129,7 +129,7 @@ impl Life {
         let refused = |fault: &dyn std::fmt::Debug| Broken(format!("the ledger does not open again: {fault:?}"));
         let first = !self.path.exists();
         let mut store = Store::open(&self.path, self.wall).map_err(|fault| refused(&fault))?;
-        if first && self.seed % 3 != 0 {
+        if first && !self.seed.is_multiple_of(3) {
             // A home that has been in use; in the others the agent's first run in the repository is asked about.
             let (agent, repo) = (self.rules.agent_for(None), "acme/api".to_owned());
             let trust = TrustRow { agent, repo, at: self.wall, gate: None, folder: "/trees/acme/api".to_owned() };

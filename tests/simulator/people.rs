@@ -25,9 +25,10 @@ impl Life {
 
     /// A request of the person's, followed as the server follows it.
     pub(crate) fn ask(&mut self, request: Request, dice: &mut Dice) -> Held<Answer<Reply>> {
-        let before = match &request {
-            Request::Resolve { gate, .. } => read(self.reads()?.gate(*gate))?.map(|row| row.gate.status),
-            _ => None,
+        let before = if let Request::Resolve { gate, .. } = &request {
+            read(self.reads()?.gate(*gate))?.map(|row| row.gate.status)
+        } else {
+            None
         };
         if let Request::PostSent(post) = &request {
             self.book.said_sent.insert(*post);
