@@ -235,7 +235,7 @@ async fn the_tools_are_listed_alike_in_every_state_and_refused_where_they_do_not
     let started = puppet.mcp(vec![list()], &[]).await;
     let names: Vec<&str> =
         started[0]["result"]["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["task_read", "github_post", "record"]);
+    assert_eq!(names, ["task_read", "github_post", "github_draft", "draft_withdraw", "record"]);
     let nobody = puppet.mcp(vec![list()], &[("WLOOP_SESSION", "")]).await;
     let (answer, refused) = puppet.tool("record", json!({ "verdict": "nothing", "summary": "Nothing." })).await;
     assert!(!refused, "{answer}");

@@ -55,7 +55,7 @@ fn assert_refused(done: &Done, words: &str) {
 
 #[tokio::test]
 async fn a_review_by_gh_is_made_by_the_daemon_once_and_answers_as_gh_does() {
-    // GH-PUB-23, GH-PUB-25, GH-PUB-26, GH-PUB-28, RUN-06, AGENT-01
+    // GH-PUB-23, GH-PUB-25, GH-PUB-26, GH-PUB-28, RUN-06, AGENT-01, MCP-18
     let (stage, number, mut puppet) = scene(None).await;
     let first = puppet.start.environment["PATH"].split(':').next().unwrap().to_owned();
     assert!(std::path::Path::new(&first).join("gh").exists(), "the first folder of its path holds `gh`");

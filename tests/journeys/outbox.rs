@@ -1,5 +1,8 @@
 //! Drafts over the real programs: what an agent proposes and the person writes, and a daemon that dies around the answer.
 
+#[cfg(target_os = "linux")]
+mod by_hand;
+
 use wloop_api::client::{ClientError, DraftFilter};
 use wloop_api::types::{Discard, Draft, DraftEdit, DraftRequest, Resolve};
 use wloop_tests::{ME, REPO, Stage, refused, until};

@@ -1,6 +1,7 @@
 //! One pull request from its announcement to its review, with each answer of the person.
 
 mod bad_days;
+mod busy;
 mod posts;
 mod restarts;
 

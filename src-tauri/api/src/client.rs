@@ -5,6 +5,7 @@
 
 mod sse;
 mod stream;
+mod units;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,9 +26,8 @@ pub use stream::{Events, PATIENCE};
 use crate::operation::{self, Method, Operation};
 use crate::problem::Problem;
 use crate::types::{
-    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Fact, Gate, GhAnswer, GhRequest, Health, Holds, HookRequest,
-    PauseRequest, PlanAnswer, PlanItem, PlanRequest, Post, PromptRequest, Resolve, Session, Status, ToolAnswer, Turn, TurnDetail,
-    TurnRequest, UnitDetail,
+    Discard, Draft, DraftEdit, DraftGroup, DraftRequest, Event, Gate, GhAnswer, GhRequest, Health, HookRequest, PlanAnswer,
+    PlanItem, PlanRequest, Post, PromptRequest, Resolve, Session, Status, ToolAnswer, Turn, TurnDetail, TurnRequest,
 };
 
 /// What a call may take when nothing else is said. Publishing looks a doubtful post up for up to half a minute, so it is above that.
@@ -190,49 +190,6 @@ impl Client {
     /// See [`ClientError`].
     pub async fn saw_gate(&self, id: &str) -> Result<Gate, ClientError> {
         self.write(&operation::SAW_GATE, &[id], None::<&()>).await
-    }
-
-    /// A unit, in any spelling that the command line takes: its rounds, and why no other runs.
-    ///
-    /// # Errors
-    /// See [`ClientError`].
-    pub async fn unit(&self, unit: &str) -> Result<UnitDetail, ClientError> {
-        let (provider, key) = provider_and_key(unit);
-        self.read(&operation::UNIT, &[provider, key], &[]).await
-    }
-
-    /// Every fact of a unit.
-    ///
-    /// # Errors
-    /// See [`ClientError`].
-    pub async fn unit_facts(&self, unit: &str) -> Result<Vec<Fact>, ClientError> {
-        let (provider, key) = provider_and_key(unit);
-        self.read(&operation::UNIT_FACTS, &[provider, key], &[]).await
-    }
-
-    /// Pauses, resumes, mutes or unmutes a unit, in any spelling that the command line takes: `operation` is one of the four.
-    ///
-    /// # Errors
-    /// See [`ClientError`]; an unknown unit is a [`Problem`] of status 404.
-    pub async fn hold_unit(&self, operation: &Operation, unit: &str) -> Result<UnitDetail, ClientError> {
-        let (provider, key) = provider_and_key(unit);
-        self.write(operation, &[provider, key], None::<&()>).await
-    }
-
-    /// Pauses all rounds.
-    ///
-    /// # Errors
-    /// See [`ClientError`].
-    pub async fn pause(&self, body: &PauseRequest) -> Result<Holds, ClientError> {
-        self.write(&operation::PAUSE, &[], Some(body)).await
-    }
-
-    /// Resumes, mutes or unmutes everything: `operation` is one of the three.
-    ///
-    /// # Errors
-    /// See [`ClientError`].
-    pub async fn hold_all(&self, operation: &Operation) -> Result<Holds, ClientError> {
-        self.write(operation, &[], None::<&()>).await
     }
 
     /// Turns, newest first.
@@ -586,15 +543,6 @@ fn target(path: &str, parts: &[&str], query: &[(&str, String)]) -> String {
         out.extend(utf8_percent_encode(value, SEGMENT));
     }
     out
-}
-
-/// What the routes of a unit take: `provider:key` as it is, any other spelling as a pull request's.
-fn provider_and_key(unit: &str) -> (&str, &str) {
-    let unit = unit.trim();
-    match unit.split_once(':') {
-        Some((provider, key)) if !key.starts_with("//") && !unit.contains('#') => (provider, key),
-        _ => ("github", unit),
-    }
 }
 
 fn given<'a>(query: &[(&'a str, &Option<String>)]) -> Vec<(&'a str, String)> {

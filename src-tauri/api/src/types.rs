@@ -2,6 +2,7 @@
 //! that a list may show beside them.
 
 mod drafts;
+mod record;
 mod stops;
 mod unit;
 
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use drafts::{Draft, DraftEdit, DraftEffect, DraftGroup, DraftRequest, DraftRevision};
+pub use record::Event;
 pub use stops::{HeldUnit, Holds, PauseRequest, Skipped, Trust};
 pub use unit::{Fact, Reviewed, Reviewer, UnitAction, UnitDetail};
 
@@ -475,40 +477,6 @@ pub struct InlineComment {
     pub side: String,
     /// The text.
     pub body: String,
-}
-
-/// One event of the record (spec 7).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Event {
-    /// Its id: the cursor of `since`.
-    pub id: i64,
-    /// When.
-    #[schemars(with = "String")]
-    pub at: Timestamp,
-    /// The kind.
-    pub kind: String,
-    /// `posted`, `decided`, `done`, `moved` or `inner`.
-    pub class: String,
-    /// Short and comparable.
-    pub key: String,
-    /// Text or JSON.
-    pub data: serde_json::Value,
-    /// The unit.
-    pub unit: Option<UnitName>,
-    /// The gate.
-    pub gate: Option<String>,
-    /// The turn.
-    pub turn: Option<String>,
-    /// The post.
-    pub post: Option<String>,
-    /// The task.
-    pub task: Option<String>,
-    /// Who.
-    pub actor: String,
-    /// Which rule, session, workflow or account.
-    pub actor_ref: Option<String>,
-    /// The driven session the person acted through.
-    pub via_session: Option<String>,
 }
 
 /// The body of `POST /api/posts/{id}/discard`.

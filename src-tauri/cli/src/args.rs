@@ -440,6 +440,10 @@ pub(crate) struct EventsArguments {
 
 /// An id as it may be typed: its start, of four hexadecimal digits at least.
 fn id(text: &str) -> Result<String, String> {
+    // A unit in the place of an id goes on to the daemon, which says what would list it.
+    if text.contains(['#', '/', ':']) {
+        return Ok(text.to_owned());
+    }
     let lower = text.to_ascii_lowercase();
     if (4..=32).contains(&lower.len()) && lower.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         Ok(lower)

@@ -17,10 +17,11 @@ fn the_demo_plays_through_and_finds_one_review_on_each_pull_request() {
         "the window that ended",
         "you: publish it as it is",
         "guide: Look at the error handling",
+        "you: approve",
         "all well",
     ] {
         assert!(said.contains(part), "{part:?} is not in\n{said}");
     }
-    assert_eq!(said.matches("read back acme/api#").count(), 3, "{said}");
+    assert_eq!(said.matches("read back acme/api#").count(), 4, "{said}");
     assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0, "the throw-away home is left behind");
 }

@@ -119,13 +119,37 @@ pub(crate) struct Cx<'a> {
     pub(crate) generation: i64,
     /// Who asks, while a request is carried out: the person, through a session where one is driven (RES-03).
     pub(crate) acting: Actor,
+    /// The workflow that is being carried out: what is recorded meanwhile is its doing (EVT-07).
+    pub(crate) causing: Option<String>,
 }
 
 impl Cx<'_> {
     /// Records an event in the transaction of what it tells (EVT-01).
     pub(crate) fn event(&self, event: NewEvent) -> Answer<()> {
-        self.tx.insert_event(&event, self.now)?;
+        let chain = self.chain_of(&event)?;
+        self.tx.insert_event(&NewEvent { chain, ..event }, self.now)?;
         Ok(())
+    }
+
+    /// The workflows that led to an event: the one that is being carried out, or the one whose round it is about. What the person
+    /// does, no workflow does (EVT-07).
+    fn chain_of(&self, event: &NewEvent) -> Answer<Vec<String>> {
+        if let Actor::Workflow(name) = &event.actor {
+            return Ok(vec![name.clone()]);
+        }
+        if let Actor::Person { .. } = &event.actor {
+            return Ok(Vec::new());
+        }
+        if let Some(name) = &self.causing {
+            return Ok(vec![name.clone()]);
+        }
+        if let Some(turn) = event.turn {
+            let turn = self.tx.turn(turn)?.filter(|turn| !turn.by_hand);
+            return Ok(turn.map(|turn| turn.workflow).into_iter().collect());
+        }
+        let Some(gate) = event.gate else { return Ok(Vec::new()) };
+        let item = self.tx.item_by_gate(gate)?.filter(|item| !item.by_hand);
+        Ok(item.map(|item| item.workflow).into_iter().collect())
     }
 }
 
@@ -141,6 +165,7 @@ pub(crate) fn event(kind: EventKind, key: impl Into<String>) -> NewEvent {
         turn: None,
         post: None,
         actor: Actor::Daemon,
+        chain: Vec::new(),
     }
 }
 
@@ -191,7 +216,7 @@ impl Engine {
     fn transaction<T>(&mut self, now: Timestamp, work: impl FnOnce(&mut Cx<'_>) -> Answer<T>) -> Answer<T> {
         let Self { store, rules, ids, generation } = self;
         store.write(|tx| {
-            let mut cx = Cx { tx, rules, ids: ids.as_mut(), now, generation: *generation, acting: Actor::PERSON };
+            let mut cx = Cx { tx, rules, ids: ids.as_mut(), now, generation: *generation, acting: Actor::PERSON, causing: None };
             cx.notice_clock()?;
             work(&mut cx)
         })

@@ -237,6 +237,8 @@ pub(crate) fn event(reads: &Reads<'_>, row: &EventRow) -> Result<api::Event, Sto
         actor,
         actor_ref,
         via_session,
+        chain: row.event.chain.clone(),
+        depth: u32::try_from(row.event.chain.len()).unwrap_or(u32::MAX),
     })
 }
 

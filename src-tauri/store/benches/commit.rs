@@ -37,6 +37,7 @@ fn main() {
         turn: None,
         post: None,
         actor: Actor::Daemon,
+        chain: Vec::new(),
     };
     let mut group = criterion.benchmark_group("commit");
     group.bench_function("bare", |bencher| {

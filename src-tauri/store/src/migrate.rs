@@ -30,6 +30,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, name: "drafts", sql: include_str!("migrations/0003_drafts.sql") },
     Migration { version: 4, name: "sightings", sql: include_str!("migrations/0004_sightings.sql") },
     Migration { version: 5, name: "sessions", sql: include_str!("migrations/0005_sessions.sql") },
+    Migration { version: 6, name: "chains", sql: include_str!("migrations/0006_chains.sql") },
 ];
 
 /// Where a start may be interrupted; tests end the process there.

@@ -507,6 +507,8 @@ pub struct NewEvent {
     pub post: Option<PostId>,
     /// Who.
     pub actor: Actor,
+    /// The workflows that led to it, the first first; empty for what none caused. Its depth is its length (EVT-07).
+    pub chain: Vec<String>,
 }
 
 /// A recorded event.

@@ -275,6 +275,7 @@ fn decision(tx: &Writes<'_>, n: u32, now: Timestamp) -> Result<(), StoreError> {
             turn: None,
             post: None,
             actor,
+            chain: Vec::new(),
         };
         tx.insert_event(&event, opened_at)?;
     }

@@ -161,7 +161,10 @@ impl Cx<'_> {
             words = format!("{words}; {}", reached.reason);
         }
         let policy = capped.as_ref().map_or(Policy::Decided(&decision), |reached| Policy::Capped(&reached.reason));
-        let gate = self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy, turn: None })?;
+        self.causing = Some(workflow.name.clone());
+        let opened = self.open_gate(NewGate { kind: GateKind::Plan, unit, words, policy, turn: None });
+        self.causing = None;
+        let gate = opened?;
         let state = match (gate.gate.status, gate.gate.deadline) {
             (GateStatus::Open, _) if capped.is_some() => ItemState::Capped,
             (GateStatus::Open, Some(_)) => ItemState::CountingDown,

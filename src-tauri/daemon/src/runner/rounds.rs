@@ -13,8 +13,9 @@ use wloop_agents::home::AgentHome;
 use wloop_agents::output::OutputFormat;
 use wloop_agents::preset::{AgentConfig, Allowed, McpWiring, codex_servers, resolve};
 use wloop_agents::process::{ProcessStart, end_group as end_process_group, find_program};
+use wloop_agents::readings;
 use wloop_agents::worktree::{WorktreeSpec, prepare};
-use wloop_core::github::busy::Workplace;
+use wloop_core::github::busy::{Branch, Unfinished, Workplace};
 use wloop_core::id::{ItemId, TurnId};
 use wloop_core::rules::config::{AgentEntry, Output, Preset};
 use wloop_core::rules::profile::Grant;
@@ -65,6 +66,33 @@ pub(super) async fn release(outside: &Outside, item: ItemId) {
     record(outside, Done::Release { item, prepared }).await;
 }
 
+/// What somebody does in a workspace right now.
+async fn workplace(outside: &Outside, folder: &Path, head: &str) -> Workplace {
+    let found = readings::read(folder, &outside.environment, &readings::Patterns::default(), Some(head)).await;
+    let path = folder.to_string_lossy().into_owned();
+    let typed_at = read(outside, |reads| {
+        let mut newest = None;
+        for session in reads.sessions(false, 1_000)?.iter().filter(|session| session.folder == path) {
+            newest = newest.max(reads.newest_prompt(session.id, true)?.map(|prompt| prompt.at));
+        }
+        Ok(newest)
+    });
+    Workplace {
+        // Rounds of an author's own work have no workspaces yet: every linked one is a review's.
+        author: false,
+        typed_at: typed_at.flatten(),
+        unfinished: match found.unfinished {
+            Some("rebase") => Some(Unfinished::Rebase),
+            Some(_) => Some(Unfinished::Merge),
+            // A folder that git cannot read is no lock: it is made anew.
+            None if found.locked && found.modified.is_some() => Some(Unfinished::IndexLock),
+            None => None,
+        },
+        modified: found.dirty(),
+        branch: Branch::AtHead,
+    }
+}
+
 async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &ReleaseOrder) -> Result<Prepared, String> {
     // A missing program is a refusal of the start, told before anything else is done (RUN-03).
     let config = agent_config(outside, &order.agent)?;
@@ -81,6 +109,15 @@ async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &Releas
     let root = outside.rules.workspaces_root.clone();
     let linked = read(outside, |reads| reads.turns(&TurnFilter { unit: Some(unit.clone()), ..TurnFilter::default() }));
     let linked = linked.into_iter().flatten().find_map(|turn| turn.workspace).map(PathBuf::from).filter(|path| path.is_dir());
+    // Whoever works in the linked workspace goes first; it is not touched then (ROUND-26, WS-06).
+    let workplace = match &linked {
+        Some(folder) => workplace(outside, folder, &order.head).await,
+        None => Workplace::default(),
+    };
+    if workplace.busy(outside.hub.now()).is_some() {
+        let folder = linked.map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
+        return Ok(Prepared { folder, head: order.head.clone(), merge_base: order.base.clone(), workplace });
+    }
     let spec = WorktreeSpec {
         root,
         repos: outside.rules.config.workspaces.repos.iter().map(|r| PathBuf::from(expand(r, &outside.environment))).collect(),
@@ -103,12 +140,7 @@ async fn ready(outside: &Outside, unit: &wloop_core::id::UnitRef, order: &Releas
     };
     let _alone = lock.lock().await;
     let made = prepare(&spec).await.map_err(|fault| outside.redactor.apply(chain(&fault)))?;
-    Ok(Prepared {
-        folder: made.path.to_string_lossy().into_owned(),
-        head: made.head,
-        merge_base: made.merge_base,
-        workplace: Workplace::default(),
-    })
+    Ok(Prepared { folder: made.path.to_string_lossy().into_owned(), head: made.head, merge_base: made.merge_base, workplace })
 }
 
 /// A leading `~/` stands for the person's home folder.

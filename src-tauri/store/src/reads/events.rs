@@ -39,6 +39,7 @@ fn event(row: &Cols<'_, '_>) -> Result<EventRow, StoreError> {
             turn: row.opt_parsed("turn")?,
             post: row.opt_parsed("post")?,
             actor: row.actor("actor", "actor_ref", "via_session")?,
+            chain: serde_json::from_str(&row.text("chain")?).map_err(|fault| row.fault("chain", fault))?,
         },
     })
 }

@@ -308,5 +308,6 @@ pub(super) fn event(kind: EventKind) -> NewEvent {
         turn: None,
         post: None,
         actor: Actor::Daemon,
+        chain: Vec::new(),
     }
 }

@@ -369,6 +369,7 @@ fn an_event_of_each_kind_comes_back() {
         turn: Some(id(1)),
         post: Some(id(80)),
         actor: Actor::Person { via: Some(id(1)) },
+        chain: vec!["review".to_owned()],
     };
     for (kind, _) in EventKind::ALL {
         let written = home.write(|tx| tx.insert_event(&full(*kind), at(5))).unwrap();

@@ -257,7 +257,7 @@ fn a_draft_goes_as_it_was_approved_and_is_edited_under_a_new_gate() {
     .unwrap();
     // The approval of the text before does not let out the text after.
     let queued = PostRow { state: PostState::Queued, ..edited.clone() };
-    home.refuses("needs its release", |tx| tx.update_post(id(80), PostState::Held, &queued));
+    home.refuses("as it was approved", |tx| tx.update_post(id(80), PostState::Held, &queued));
     let forged = PostRow { gate: id(50), ..queued };
     home.refuses("as it was approved", |tx| tx.update_post(id(80), PostState::Held, &forged));
     home.refuses_sql("is kept", "DELETE FROM draft_revision");

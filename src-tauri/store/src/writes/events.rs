@@ -14,8 +14,8 @@ impl Writes<'_> {
     pub fn insert_event(&self, event: &NewEvent, now: Timestamp) -> Result<i64, StoreError> {
         let (actor, reference, via) = actor_columns(&event.actor);
         self.run(
-            "INSERT INTO event (at, kind, class, key, data, unit, task, gate, turn, post, actor, actor_ref, via_session)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            "INSERT INTO event (at, kind, class, key, data, unit, task, gate, turn, post, actor, actor_ref, via_session, chain)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             params![
                 ms(now),
                 event.kind.as_str(),
@@ -30,6 +30,7 @@ impl Writes<'_> {
                 actor,
                 reference,
                 via,
+                serde_json::Value::from(event.chain.clone()).to_string(),
             ],
         )?;
         let id = self.connection().last_insert_rowid();

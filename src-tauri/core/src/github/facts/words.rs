@@ -42,13 +42,13 @@ pub fn row_words(frame: &Frame) -> RowWords {
     RowWords { kind: text_of(frame, "row.kind"), waits_on_user: holds(frame, "pr.waits_on_user"), reason, skipped }
 }
 
-/// The facts as an action reads them when the person runs it by name: a cap, a draft and a missing request hold only what runs by
+/// The facts as an action reads them when the person runs it by name: a pause, a cap, a draft and a missing request hold only what runs by
 /// itself (ROUND-31).
 #[must_use]
 pub fn by_hand(facts: &Frame) -> Frame {
     let mut frame = facts.clone();
     for (name, favourable) in
-        [("row.capped", false), ("row.pending", false), ("pr.draft", false), ("pr.review_requested_me", true)]
+        [("row.capped", false), ("row.pending", false), ("pr.held", false), ("pr.draft", false), ("pr.review_requested_me", true)]
     {
         frame.insert(name, Value::Bool(favourable));
     }

@@ -92,3 +92,23 @@ fn after_each_input_of_a_life_a_copy_of_the_ledger_has_the_same_jobs() {
     rig.reopen();
     assert!(rig.jobs().contains(&Job::Sweep));
 }
+
+#[test]
+fn what_a_workflow_caused_names_it_and_what_the_person_did_does_not() {
+    // EVT-07
+    let mut rig = Rig::new();
+    let detail = pull(1);
+    let turn = rig.started(&detail);
+    rig.record(&turn, "nothing").unwrap();
+    rig.by_hand(&detail, None).unwrap();
+    let events = rig.events();
+    let chains = |kind: EventKind| -> Vec<Vec<String>> {
+        events.iter().filter(|row| row.event.kind == kind).map(|row| row.event.chain.clone()).collect()
+    };
+    let (review, none) = (vec!["review".to_owned()], Vec::<String>::new());
+    assert_eq!(chains(EventKind::RoundPlanned), [review.clone(), none.clone()], "the second was asked for by hand");
+    assert_eq!(chains(EventKind::GateOpened), [review.clone(), none.clone()]);
+    assert_eq!(chains(EventKind::TurnRecorded), [review.clone()]);
+    assert!(chains(EventKind::GateDecided).iter().all(Vec::is_empty), "the person decided");
+    assert!(chains(EventKind::DaemonStarted).iter().all(Vec::is_empty));
+}

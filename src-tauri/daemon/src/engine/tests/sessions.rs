@@ -1,6 +1,6 @@
 //! Sessions: who acts through one, what is typed into one, what hooks tell and when one is closed.
 
-use wloop_core::gate::Actor;
+use wloop_core::gate::{Actor, GateKind};
 use wloop_core::id::SessionId;
 use wloop_core::post::PostState;
 
@@ -148,4 +148,50 @@ fn a_session_in_use_is_not_closed_and_none_takes_a_prompt_yet() {
     forbidden(rig.through(session, Request::CloseSession(turn.session)));
     let nobody = "000000000000000000000000000000aa".parse().unwrap();
     assert_eq!(refused(rig.ask(Request::CloseSession(nobody))).kind, RefusalKind::NotFound);
+}
+
+#[test]
+fn a_driven_session_answers_for_plan_and_trust_and_never_for_its_own_drafts() {
+    // WIN-35, RES-12
+    let mut rig = Rig::untrusted("");
+    let one = pull(1);
+    rig.sweep(&[&one]);
+    let plan = rig.open_gate(&one).gate.id;
+    let session = rig.hook(HookEvent::SessionStart, "one");
+    rig.hook(HookEvent::UserPromptSubmit, "one");
+    rig.through(session, resolve(plan, "run_now")).unwrap();
+    let item = rig.items().remove(0);
+    assert!(matches!(rig.start_release(item.id, &one), Reply::NotNow));
+    let trust = rig.open_gates().into_iter().find(|g| g.gate.kind == GateKind::Trust).unwrap().gate.id;
+    rig.through(session, resolve(trust, "trust_run")).unwrap();
+    for gate in [plan, trust] {
+        assert_eq!(rig.gate(gate).gate.closed.unwrap().actor, Actor::Person { via: Some(session) });
+    }
+
+    // What a turn of the session drafted is not let out, reworded or dropped through it, also once the person types there.
+    let mut rig = Rig::new();
+    let turn = rig.started(&pull(1));
+    let Ok(Reply::Tool(answer)) = rig.tool(&turn, "github_draft", json!({ "text": "Is it 20?" })) else { panic!("no draft") };
+    let draft: wloop_core::id::PostId = answer["draft"].as_str().unwrap().parse().unwrap();
+    let gate: GateId = answer["gate"].as_str().unwrap().parse().unwrap();
+    rig.record(&turn, "nothing").unwrap();
+    rig.person_types_into(turn.session);
+    let own = [
+        resolve(gate, "approve"),
+        resolve(gate, "discard"),
+        Request::EditDraft { draft, text: "Yes.".to_owned(), gate: None },
+        Request::DiscardDraft { draft, reason: Some("no".to_owned()) },
+        Request::RetryDraft(draft),
+        Request::PostRetry(draft),
+        Request::PostSent(draft),
+        Request::PostDiscard { post: draft, reason: None },
+    ];
+    for request in own {
+        let told = format!("{request:?}");
+        let refusal = refused(rig.through(turn.session, request));
+        assert!(refusal.kind == RefusalKind::Forbidden && refusal.detail.contains("asked this itself"), "{told}: {refusal:?}");
+    }
+    assert_eq!(rig.post(draft).state, PostState::Held);
+    rig.ask(resolve(gate, "approve")).unwrap();
+    assert_eq!(rig.post(draft).state, PostState::Queued);
 }
