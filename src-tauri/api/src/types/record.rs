@@ -39,7 +39,9 @@ pub struct Event {
     /// The driven session the person acted through.
     pub via_session: Option<String>,
     /// The workflows that led to it, the first first; empty for what none caused.
+    #[serde(default)]
     pub chain: Vec<String>,
     /// How many those are.
+    #[serde(default)]
     pub depth: u32,
 }

@@ -181,12 +181,18 @@ impl Cx<'_> {
             return self.defer_item(&item, &why, next.max(SLOT));
         }
         let most = usize::try_from(self.rules.config.agents_max_running).unwrap_or(usize::MAX);
-        if self.tx.running_turns()?.len() >= most {
+        let running = self.tx.running_turns()?;
+        if running.len() >= most {
             return self.defer_item(&item, "as many agents run as `agents.max_running` allows", SLOT);
         }
         let Some(intent) = self.rules.profile.intents.get(&item.intent) else { return Ok(()) };
         let gate = self.gate(item.gate)?;
         let agent = self.rules.agent_for(intent.agent.as_deref());
+        let of_agent = self.rules.config.agents.get(&agent).and_then(|entry| entry.max_running).unwrap_or(u32::MAX);
+        if running.iter().filter(|turn| turn.agent == agent).count() >= usize::try_from(of_agent).unwrap_or(usize::MAX) {
+            let why = format!("as many of them run as `agents.{agent}.max_running` allows");
+            return self.defer_item(&item, &why, SLOT);
+        }
         if !self.may_start(&item, &agent, &seen.detail.summary.repo)? {
             return Ok(());
         }

@@ -326,6 +326,31 @@ fn at_most_so_many_turns_run_at_once_and_by_hand_goes_first() {
 }
 
 #[test]
+fn one_agent_has_a_limit_of_its_own() {
+    // RUN-28
+    let mut rig = Rig::with("[agents]\nmax_running = 4\n\n[agents.claude-code]\npreset = \"claude-code\"\nmax_running = 1", &[]);
+    let (one, two) = (pull(1), pull(2));
+    rig.sweep(&[&one, &two]);
+    rig.tick_after(60);
+    let item = |rig: &Rig, d: &Detail| rig.items().into_iter().find(|i| i.unit == unit(d)).unwrap();
+    for detail in [&one, &two] {
+        let id = item(&rig, detail).id;
+        assert!(matches!(rig.start_release(id, detail), Reply::Release(_)));
+        rig.end_release(id, detail);
+    }
+    assert_eq!(rig.turns().len(), 1);
+    assert!(item(&rig, &two).reason.contains("`agents.claude-code.max_running`"), "{:?}", item(&rig, &two));
+    let turn = rig.turns().remove(0);
+    rig.give(turn.id);
+    rig.end(turn.id, TurnEnd::Well);
+    rig.pass(3);
+    let id = item(&rig, &two).id;
+    assert!(matches!(rig.start_release(id, &two), Reply::Release(_)));
+    rig.end_release(id, &two);
+    assert_eq!(rig.turns().len(), 2, "its place is free");
+}
+
+#[test]
 fn a_turn_is_taken_up_by_its_first_line_or_its_first_tool() {
     // RUN-20
     for by_tool in [false, true] {
