@@ -255,7 +255,7 @@ fn a_pipe_is_given_tab_separated_lines() {
     );
     assert_eq!(
         lines(&["status"]),
-        "pending_rounds\t1\nnext_deadline\t\nopen_gates.draft\t0\nopen_gates.plan\t1\ndrafts_held\t0\ndrafts_failed\t0\n\
+        "pending_rounds\t1\nnext_deadline\t\ncapped_rounds\t0\nblocked_rounds\t0\nmuted_rounds\t0\npaused\tfalse\npaused_until\t\nopen_gates.draft\t0\nopen_gates.plan\t1\ndrafts_held\t0\ndrafts_failed\t0\n\
          posts_failed\t1\nrunning_turns\t0\ndraining\tfalse\n"
     );
     assert!(place.lines().contains(&"GET /api/gates?status=open".to_owned()), "{:?}", place.lines());
