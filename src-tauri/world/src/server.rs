@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use http::header::{HeaderName, HeaderValue};
@@ -25,6 +26,9 @@ use crate::{control, graphql, rest, smart_http, web};
 
 /// The largest body that is read.
 const BODY_LIMIT: usize = 64 * 1024 * 1024;
+/// How often the address is tried to be held, and the pause between.
+const SHUT_TRIES: u32 = 400;
+const SHUT_PAUSE: Duration = Duration::from_millis(10);
 
 type Body = BoxBody<Bytes, io::Error>;
 
@@ -47,15 +51,25 @@ impl Door {
         }
     }
 
-    fn shut(self) -> io::Result<Self> {
+    async fn shut(self) -> io::Result<Self> {
         match self {
             Self::Open(listener) => {
                 let address = listener.local_addr()?;
-                let socket = TcpSocket::new_v4()?;
-                socket.set_reuseaddr(true)?;
                 drop(listener);
-                socket.bind(address)?;
-                Ok(Self::Shut(socket))
+                let mut tries = 0;
+                loop {
+                    let socket = TcpSocket::new_v4()?;
+                    socket.set_reuseaddr(true)?;
+                    match socket.bind(address) {
+                        Ok(()) => return Ok(Self::Shut(socket)),
+                        // A process that is just being spawned elsewhere holds a copy of the listener until it becomes its program.
+                        Err(fault) if fault.kind() == io::ErrorKind::AddrInUse && tries < SHUT_TRIES => {
+                            tries += 1;
+                            tokio::time::sleep(SHUT_PAUSE).await;
+                        }
+                        Err(fault) => return Err(fault),
+                    }
+                }
             }
             shut @ Self::Shut(_) => Ok(shut),
         }
@@ -80,11 +94,13 @@ pub(crate) async fn serve(world: Arc<World>, listener: TcpListener) {
             () = world.stop.cancelled() => break,
             changed = wanted.changed() => {
                 let shut = *wanted.borrow_and_update();
-                let moved = if shut { door.shut() } else { door.open() };
+                let moved = if shut { door.shut().await } else { door.open() };
                 door = match moved {
                     Ok(door) => door,
                     Err(error) => {
                         tracing::error!(%error, "the address could not be shut or opened");
+                        // Whoever waits for it goes on, and finds a server that has ended.
+                        world.shut.send_replace(shut);
                         break;
                     }
                 };
