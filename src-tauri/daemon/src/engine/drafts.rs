@@ -94,7 +94,7 @@ impl Cx<'_> {
         for effect in &new.effects {
             self.tx.declare_draft_effect(row.id, effect, self.now)?;
         }
-        let actor = session.map_or(Actor::PERSON, Actor::Session);
+        let actor = session.map_or_else(|| self.acting.clone(), Actor::Session);
         self.event(NewEvent {
             data: json!({ "delivery": row.delivery.as_str(), "mentions": post.mentions, "effects": new.effects }),
             ..self.of_draft(&row, &post, EventKind::DraftProposed, actor)

@@ -10,7 +10,7 @@ use wloop_core::id::{SessionId, TurnId};
 use wloop_core::plan::ItemEvent;
 use wloop_core::turn::{TurnEvent, TurnState};
 use wloop_store::rows::{NewEvent, ProcessRow, TurnRow};
-use wloop_store::{PostFilter, TurnChange};
+use wloop_store::{DraftFilter, PostFilter, TurnChange};
 
 use super::book::texts as texts_of;
 use super::{Cx, Reply, event};
@@ -204,10 +204,11 @@ impl Cx<'_> {
             }
             TurnState::Failed | TurnState::Dismissed | TurnState::Unrecorded => return Ok(()),
         }
-        // One that has posted did start, whatever it says at its end.
+        // One that has posted, or proposed a draft, did start, whatever it says at its end.
         let started = || self.tx.posts(&PostFilter { turn: Some(id), limit: Some(1), ..PostFilter::default() });
         if let TurnEnd::Blocked { kind, words, .. } = &end
             && started()?.is_empty()
+            && self.tx.drafts(DraftFilter::OfTurn(id))?.is_empty()
         {
             return self.turn_blocked(&turn, *kind, words);
         }
