@@ -273,6 +273,7 @@ impl Engine {
     /// [`EngineError::Store`] when the ledger fails.
     pub fn stopped(&mut self, now: Timestamp) -> Answer<()> {
         self.transaction(now, |cx| {
+            cx.unmark_all()?;
             cx.tx.set_stopped(cx.now)?;
             cx.event(event(EventKind::DaemonStopped, ""))
         })

@@ -101,6 +101,31 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// Whether what released a round has neither run nor failed yet.
+    pub(super) fn awaits_its_start(&self, item: &ItemRow) -> Answer<bool> {
+        let state = self.gate(item.gate)?.consequence.map(|(state, _)| state);
+        Ok(matches!(state, Some(Consequence::Due | Consequence::Started)))
+    }
+
+    /// A marked round that is known not to have started waits again, so that a stop does not lose it (CONS-08).
+    pub(super) fn unmark_started(&mut self, item: &ItemRow) -> Answer<()> {
+        let row = self.gate(item.gate)?;
+        if row.consequence.is_some_and(|(state, _)| state == Consequence::Started) {
+            self.tx.set_consequence(row.gate.id, Consequence::Started, Consequence::Due, "", self.now)?;
+        }
+        Ok(())
+    }
+
+    /// At the end of a drain nothing starts any more: what was marked and made no turn waits for the next daemon.
+    pub(super) fn unmark_all(&mut self) -> Answer<()> {
+        for row in self.tx.gates_with_consequence(Consequence::Started)? {
+            if let Some(item) = self.tx.item_by_gate(row.gate.id)?.filter(|item| item.state == ItemState::Released) {
+                self.unmark_started(&item)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What an earlier daemon had marked and did not end: whether it ran cannot be told, so it is not run again; health names the
     /// gate until the person has looked (CONS-10, CONS-11, K19).
     pub(super) fn settle_started(&mut self) -> Answer<()> {

@@ -258,6 +258,7 @@ impl Cx<'_> {
 
     /// Holds a released round back for a while, with the reason shown (P16).
     pub(super) fn defer_item(&mut self, item: &ItemRow, reason: &str, wait: SignedDuration) -> Answer<()> {
+        self.unmark_started(item)?;
         let until = super::observe::after(self.now, wait);
         self.tx.set_item(item.id, item.state, item.state, Some(reason), Some(until), self.now)?;
         if item.reason != reason {

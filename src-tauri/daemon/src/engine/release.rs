@@ -163,7 +163,7 @@ impl Cx<'_> {
         let prepared = match prepared {
             Ok(prepared) => prepared,
             // What the cap had held acts in the person's name: it is tried again on their word alone (CONS-12).
-            Err(why) if item.cap.is_some() => {
+            Err(why) if item.cap.is_some() && self.awaits_its_start(&item)? => {
                 let gate = self.gate(item.gate)?;
                 self.consequence_failed(&gate, &why)?;
                 let told = format!("{why}; `wloop gates retry {}` tries again", &gate.gate.id.to_string()[..6]);
@@ -172,7 +172,10 @@ impl Cx<'_> {
             Err(why) => return self.defer_item(&item, &why, REST),
         };
         let Some(seen) = self.seen(&item.unit)? else { return Ok(()) };
-        if seen.detail.summary.head != prepared.head || !self.still_due(&item, &seen)? {
+        if seen.detail.summary.head != prepared.head {
+            return self.unmark_started(&item);
+        }
+        if !self.still_due(&item, &seen)? {
             return Ok(());
         }
         // Whoever works in its workspace goes first; what was released stays so, and its guidance stays (ROUND-27).

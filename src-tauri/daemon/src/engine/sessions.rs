@@ -44,7 +44,8 @@ impl Cx<'_> {
     /// A session decides nothing that a turn of its own produced, also where the person drives it (RES-12).
     pub(super) fn not_its_own(&self, turn: Option<TurnId>) -> Result<(), EngineError> {
         let (Actor::Person { via: Some(session) }, Some(turn)) = (&self.acting, turn) else { return Ok(()) };
-        if self.tx.turn(turn)?.is_none_or(|turn| turn.session != *session) {
+        let Some(turn) = self.tx.turn(turn)? else { return Ok(()) };
+        if turn.session != *session && !self.one_conversation(turn.session, *session)? {
             return Ok(());
         }
         let words = format!(
@@ -53,6 +54,12 @@ impl Cx<'_> {
             short(*session)
         );
         Err(Refusal::new(RefusalKind::Forbidden, words).into())
+    }
+
+    /// Whether two sessions are one conversation of one agent, which somebody has gone on with elsewhere.
+    fn one_conversation(&self, one: SessionId, other: SessionId) -> Result<bool, EngineError> {
+        let (Some(one), Some(other)) = (self.tx.session(one)?, self.tx.session(other)?) else { return Ok(false) };
+        Ok(one.remote.is_some() && one.remote == other.remote)
     }
 
     /// An agent's own hook told of its session: it is known from then on, with what the person typed.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use wloop_agents::tools::check_arguments;
 use wloop_api::types as api;
 use wloop_core::draft::{Delivery, on_github};
+use wloop_core::github::publish::strip_markers;
 use wloop_core::id::{GateId, PostId, SessionId, TaskId, UnitRef};
 use wloop_core::post::PostState;
 use wloop_store::{DraftFilter, IdTable};
@@ -118,7 +119,7 @@ async fn propose_as_person(shared: &Shared, wanted: api::DraftRequest, delivery:
     let send = wanted.send;
     let new = NewDraft {
         unit: read_named(shared, named).await?,
-        text: wanted.text,
+        text: wanted.text.clone(),
         purpose: wanted.purpose.map(|p| p.trim().to_owned()).unwrap_or_default(),
         delivery,
         broadcast: wanted.broadcast,
@@ -131,6 +132,11 @@ async fn propose_as_person(shared: &Shared, wanted: api::DraftRequest, delivery:
     };
     let proposed = the_draft(shared, draft)?;
     let (true, Some(intent)) = (send, proposed.0.approve.clone()) else { return Ok(proposed) };
+    // The same call once more finds its draft, which the person may have put otherwise meanwhile: what was not in the call is not sent.
+    if proposed.0.text != strip_markers(&wanted.text) {
+        let words = format!("draft `{}` has another text by now; look at it and approve that one", proposed.0.short);
+        return Err(Failure::new(RefusalKind::Conflict, words));
+    }
     // Send now is two steps, each whole: a stop between them leaves the draft held (K14).
     let gate = id::<GateId>(shared, IdTable::Gate, "gate", &proposed.0.gate)?;
     ask(shared, Caller::Person, Request::Resolve { gate, intent, text: None, draft_text: None }).await?;
