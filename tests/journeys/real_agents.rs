@@ -111,3 +111,24 @@ async fn gemini_with_a_key_asks_whether_the_folder_is_trusted() {
     println!("gemini with a key: the round ended: {cause}");
     assert!(cause.contains("not running in a trusted directory"), "{cause}");
 }
+
+#[tokio::test]
+#[ignore = "needs the real programs: `make real-agents`"]
+async fn gemini_asks_no_more_once_the_person_trusted_the_folder() {
+    // RUN-31, RUN-32, GATE-52
+    let service = service_without_accounts().replace("/v1", "");
+    let more = format!("[agents.gemini.env.set]\nGEMINI_API_KEY = \"none\"\nGOOGLE_GEMINI_BASE_URL = \"{service}\"\n");
+    let mut stage = stage("gemini", &more).await;
+    stage.stop().await;
+    stage.trusted.clear();
+    std::fs::remove_file(stage.home().join("state.db")).unwrap();
+    stage.start_again().await;
+    let number = stage.pull("Guard the sum");
+    let plan = stage.open_gate("plan", number).await;
+    stage.resolve(&plan.id, "run_now").await;
+    let trust = stage.open_gate("trust", number).await;
+    stage.resolve(&trust.id, "trust_run").await;
+    let cause = stage.turn(number, &["failed"]).await.cause.unwrap_or_default();
+    println!("gemini in a trusted folder: the round ended: {cause}");
+    assert!(!cause.contains("trusted directory") && cause.contains("auth"), "it went on to its sign-in: {cause}");
+}
