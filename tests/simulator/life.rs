@@ -51,6 +51,8 @@ pub(crate) fn read<T>(found: Result<T, StoreError>) -> Held<T> {
 
 /// As many agents run at once.
 pub(crate) const PLACES: u32 = 2;
+/// Steps from one look at the whole ledger to the next; what may still move is looked at after each.
+const WHOLE: usize = 24;
 /// Inputs that matter in one life: all but sweeps, reads and ticks that the ledger recorded nothing of, and those of strangers.
 pub(crate) const INPUTS: usize = 1_000;
 
@@ -176,8 +178,10 @@ impl Life {
             }
             self.note(|| format!("-- {n}: {step}"));
             self.step(*step).map_err(|broken| Broken(format!("{}\n  at step {n} of the script", broken.0)))?;
-            if n % 24 == 0 {
+            if n % WHOLE == 0 {
                 self.check_all()?;
+            } else {
+                self.check_moving()?;
             }
         }
         self.note(|| "-- the end: faults cease".to_owned());

@@ -6,6 +6,7 @@ use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
 use wloop_store::{ItemRow, Reads};
 
+use super::clock_went_back;
 use super::observe::GITHUB;
 use crate::edge::planted;
 use crate::input::{Job, Wake};
@@ -75,6 +76,11 @@ fn failed(reads: &Reads<'_>, item: &ItemRow) -> Answer<bool> {
 pub(super) fn next_wake(reads: &Reads<'_>, rules: &Rules, now: Timestamp) -> Answer<Option<Wake>> {
     let mut wakes: Vec<Wake> = Vec::new();
     let mut add = |at: Timestamp, reason: String| wakes.push(Wake { at, reason });
+    // Times that wait for the clock as it was are moved with the next input that the ledger takes; without one, on a full disk say,
+    // they would wait for the length of the jump (WIN-19).
+    if clock_went_back(reads.last_now()?, now) {
+        add(now, "the clock was set back".to_owned());
+    }
     if let Some((at, gate)) = reads.next_deadline()? {
         add(at, format!("the window of gate {} ends", &gate.to_string()[..6]));
     }
