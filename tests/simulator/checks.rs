@@ -52,8 +52,9 @@ impl Now {
         let turns = read(reads.turns(&TurnFilter { open_only: true, ..TurnFilter::default() }))?;
         let mut gates = read(reads.gates(&GateFilter::open()))?;
         let known: BTreeSet<GateId> = gates.iter().map(|g| g.gate.id).collect();
+        let blocks = read(reads.blocks())?;
         let under = items.iter().map(|i| i.gate).chain(posts.iter().map(|p| p.gate)).chain(turns.iter().map(|t| t.gate));
-        for gate in under.collect::<BTreeSet<_>>().difference(&known) {
+        for gate in under.chain(blocks.iter().map(|block| block.gate)).collect::<BTreeSet<_>>().difference(&known) {
             gates.extend(read(reads.gate(*gate))?);
         }
         Ok(Self { gates, items, turns, posts })
