@@ -11,6 +11,7 @@ mod drafts;
 mod gates;
 mod holds;
 mod jobs;
+pub(crate) use jobs::waiting;
 mod observe;
 pub(crate) mod offers;
 mod plan;

@@ -195,6 +195,81 @@ fn a_capped_round_that_fails_to_start_is_tried_again_by_the_person_alone() {
 }
 
 #[test]
+fn a_capped_round_outlives_an_orderly_stop_and_a_wait() {
+    // CONS-08, CONS-10, RUN-36
+    let (mut rig, two, gate) = capped(ONE_A_DAY);
+    let gate = gate.gate.id;
+    rig.resolve(gate, "run_now", None).unwrap();
+    let item = item_on(&rig, &two).id;
+    let state = |rig: &Rig| rig.gate(gate).consequence.unwrap().0;
+    assert!(matches!(rig.start_release(item, &two), Reply::Release(_)));
+    assert_eq!(state(&rig), Consequence::Started);
+    // The daemon goes down in order while the round is prepared: it is known that nothing started.
+    let now = rig.now;
+    rig.engine().stopped(now).unwrap();
+    assert_eq!(state(&rig), Consequence::Due);
+    rig.reopen();
+    assert_eq!((state(&rig), rig.count(EventKind::ConsequenceUnknown)), (Consequence::Due, 0));
+    assert!(rig.jobs().contains(&Job::Release(item)), "it goes on");
+    // Its place is taken, its workspace busy: it waits, and a kill meanwhile loses it no more than a stop.
+    assert!(matches!(rig.start_release(item, &two), Reply::Release(_)));
+    let busy = wloop_core::github::busy::Workplace { typed_at: Some(rig.now), ..Default::default() };
+    let prepared = Prepared { folder: "/trees/x".into(), head: head(2), merge_base: head(0xbb), workplace: busy };
+    rig.take(Input::Done(Done::Release { item, prepared: Ok(prepared) }));
+    assert_eq!((state(&rig), item_on(&rig, &two).state), (Consequence::Due, ItemState::Released));
+    rig.reopen();
+    assert_eq!(state(&rig), Consequence::Due);
+    rig.pass(15 * 60);
+    rig.sweep(&[&two]);
+    rig.prepare(item, &two);
+    assert_eq!(state(&rig), Consequence::Ran);
+    assert_eq!(rig.turns().iter().filter(|turn| turn.unit == unit(&two)).count(), 1, "once");
+}
+
+#[test]
+fn a_capped_round_whose_head_moved_meanwhile_waits_for_its_next_look() {
+    // CONS-08, ROUND-06
+    let (mut rig, mut two, gate) = capped(ONE_A_DAY);
+    rig.resolve(gate.gate.id, "run_now", None).unwrap();
+    let item = item_on(&rig, &two).id;
+    assert!(matches!(rig.start_release(item, &two), Reply::Release(_)));
+    let old = two.clone();
+    two.summary.head = head(9);
+    two.summary.updated_at = rig.now;
+    rig.show(&two);
+    rig.end_release(item, &old);
+    let row = rig.gate(gate.gate.id);
+    assert_ne!(row.consequence.unwrap().0, Consequence::Started, "nothing was started, and it is not left as if");
+    rig.reopen();
+    assert_eq!(rig.count(EventKind::ConsequenceUnknown), 0);
+}
+
+#[test]
+fn a_capped_round_that_asked_for_trust_fails_like_any_other_afterwards() {
+    // CONS-12, RUN-31
+    let mut rig = Rig::untrusted(NONE);
+    let one = pull(1);
+    rig.sweep(&[&one]);
+    let gate = rig.open_gate(&one).gate.id;
+    rig.resolve(gate, "run_now", None).unwrap();
+    let item = item_on(&rig, &one).id;
+    rig.start_release(item, &one);
+    let trust = rig.open_gates().into_iter().find(|g| g.gate.kind == wloop_core::gate::GateKind::Trust).unwrap().gate.id;
+    assert_eq!(item_on(&rig, &one).state, ItemState::Blocked);
+    rig.resolve(trust, "trust_run", None).unwrap();
+    rig.take(Input::Done(Done::Trusted { gate: trust, written: Ok(()) }));
+    assert_eq!(item_on(&rig, &one).state, ItemState::Released);
+    assert!(matches!(rig.start_release(item, &one), Reply::Release(_)));
+    rig.take(Input::Done(Done::Release { item, prepared: Err("no such program".into()) }));
+    rig.take(Input::Done(Done::Release { item, prepared: Err("no such program".into()) }));
+    let tries = (0..20).filter(|_| {
+        rig.tick_after(1);
+        rig.jobs().contains(&Job::Release(item))
+    });
+    assert!(tries.count() < 2, "it rests between its tries, or waits for the person");
+}
+
+#[test]
 fn the_next_local_day_takes_a_capped_round_over_in_one_step() {
     // WIN-30, K40, G16, P11, F26
     for config in [ONE_A_DAY, &format!("[time]\nzone = \"America/New_York\"\n{NONE}")] {

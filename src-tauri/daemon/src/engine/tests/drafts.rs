@@ -1,5 +1,6 @@
 //! Drafts: proposed, approved, edited, discarded, withdrawn, sent, and what a crash or a bad row leaves of them.
 
+mod record;
 mod repairs;
 mod sessions;
 
