@@ -246,7 +246,9 @@ impl Life {
     pub(crate) fn hand_in(&mut self, input: Input) -> Held<Answer<Reply>> {
         let hand = match &input {
             Input::Request { caller: Caller::Person, .. } => Hand::Person,
-            Input::Request { caller: Caller::Session(session), .. } if self.book.hooked.contains(session) => Hand::Driven(*session),
+            Input::Request { caller: Caller::Session(session), .. } if self.book.hooked.contains(session) => {
+                Hand::Driven(*session)
+            }
             Input::Tick => Hand::Tick,
             Input::Request { .. } | Input::Observed(_) | Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => Hand::Other,
         };

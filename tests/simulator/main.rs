@@ -184,7 +184,10 @@ fn simulate() {
     }
     let (from, seeds) = (wish("FROM").unwrap_or(0), wish("SEEDS").unwrap_or(200));
     match live_all(from..from.saturating_add(seeds), &rules) {
-        Ok(lived) => println!("{seeds} lives from seed {from} hold: {} inputs, {} turns, {} posts sent", lived.inputs, lived.turns, lived.sent),
+        Ok(lived) => println!(
+            "{seeds} lives from seed {from} hold: {} inputs, {} turns, {} posts sent",
+            lived.inputs, lived.turns, lived.sent
+        ),
         Err((seed, broken)) => panic!("{}", told(seed, &broken, &rules)),
     }
 }
