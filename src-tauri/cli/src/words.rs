@@ -86,7 +86,7 @@ pub(crate) fn plan_state(now: Timestamp, item: &PlanItem) -> (Tone, String) {
 
 /// The place of a released round among those that wait to start (RUN-28).
 pub(crate) fn queued(place: u64) -> String {
-    if place == 1 { "starts next".to_owned() } else { format!("queued, number {place}") }
+    format!("queued, number {place}")
 }
 
 /// That GitHub asked to wait, and until when (GH-SYNC-38).

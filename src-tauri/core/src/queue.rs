@@ -49,7 +49,8 @@ pub fn startable(
     start
 }
 
-/// The place of a round in an ordered queue, from 1; `None` for one that does not wait in it.
+/// The place of a round in an ordered queue, from 1; `None` for one that does not wait in it. One before it may start later all the same:
+/// it was put off, or its agent has no place.
 #[must_use]
 pub fn place(queue: &[Queued], item: ItemId) -> Option<usize> {
     queue.iter().position(|round| round.item == item).map(|at| at + 1)

@@ -11,7 +11,6 @@ mod drafts;
 mod gates;
 mod holds;
 mod jobs;
-pub(crate) use jobs::waiting;
 mod observe;
 pub(crate) mod offers;
 mod plan;
@@ -38,6 +37,7 @@ use crate::input::{AgentEvent, Done, Input, Job, Observation, Starting, UnitName
 use crate::refusal::{Answer, EngineError};
 use crate::settings::Rules;
 
+pub(crate) use jobs::waiting;
 pub use release::ReleaseOrder;
 pub use tools::settled_answer;
 pub use turns::StartOrder;

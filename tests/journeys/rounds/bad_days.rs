@@ -154,16 +154,40 @@ async fn a_pull_request_full_of_holes_is_shown_and_treated_as_a_fork() {
     stage.stop().await;
 }
 
-#[tokio::test]
-async fn a_watched_one_that_no_search_returns_is_read_by_its_id() {
-    // GH-SYNC-13, GH-SYNC-01
+/// A pull request that only the person's word keeps watched; one that ended stays so long.
+async fn asked_for(retention: &str) -> (Stage, u64) {
     let mut stage = Stage::new().await;
     // A round that leaves no review behind, which a search would find it by.
     stage.agent_word = "crash".to_owned();
     let number = super::unasked(&stage, "ines", "Nobody asked");
-    start_with(&mut stage, |config| config.replace("slow = \"30s\"", "slow = \"2s\"")).await;
+    let keys = format!("[plugins.github]\nretention = \"{retention}\"\n");
+    start_with(&mut stage, |config| config.replace("slow = \"30s\"", "slow = \"2s\"").replace("[plugins.github]\n", &keys)).await;
     stage.client().start_turn(&super::by_hand(&stage.unit(number))).await.unwrap();
     stage.turn(number, &["failed"]).await;
+    (stage, number)
+}
+
+#[tokio::test]
+async fn one_that_ended_is_listed_for_a_while_with_its_end() {
+    // GH-SYNC-01
+    let (mut stage, number) = asked_for("80h").await;
+    stage.world.close(REPO, number, "ines").unwrap();
+    let unit = stage.unit(number);
+    let ended = || async {
+        let detail = stage.client().unit(&unit).await.map_err(|e| e.to_string())?;
+        if detail.state == "CLOSED" && detail.watched { Ok(()) } else { Err(format!("{}, {}", detail.state, detail.watched)) }
+    };
+    until("its end is known", ended).await;
+    sweeps(&stage, 3).await;
+    ended().await.expect("sweeps after it leave it where it is");
+    assert_eq!(stage.client().health().await.unwrap().providers[0].watched, 1);
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_watched_one_that_no_search_returns_is_read_by_its_id() {
+    // GH-SYNC-13, GH-SYNC-02
+    let (mut stage, number) = asked_for("0s").await;
     let id = unit_ref(&stage, number).key().to_owned();
     until("it is asked for by its id", || async {
         let asked = calls_of(&stage, &Match::graphql("query Watched"));

@@ -48,7 +48,7 @@ fn a_queued_round_is_shown_with_its_place() {
     let mut plan = [item("aa", 1, "released"), item("bb", 2, "released"), item("cc", 3, "released")];
     (plan[0].place, plan[1].place) = (Some(1), Some(2));
     let told = table(&plan, 0);
-    for (unit, state) in [(1, "starts next"), (2, "queued, number 2"), (3, "released ")] {
+    for (unit, state) in [(1, "queued, number 1"), (2, "queued, number 2"), (3, "released ")] {
         assert!(told.contains(&format!("acme/api#{unit}  review  {state}")), "{told}");
     }
     assert!(super::fields(&plan[1]).ends_with(&["2".to_owned()]));

@@ -182,7 +182,10 @@ impl Cx<'_> {
                 // A round that left the plan meanwhile would be due for ever, and nobody would start it.
                 let waits = |item: ItemRow| matches!(item.state, ItemState::Released | ItemState::Blocked);
                 if row.gate.kind == GateKind::Plan && !self.tx.item_by_gate(id)?.is_some_and(waits) {
-                    let words = format!("the round of gate `{}` has left the plan; ask for a new one", &id.to_string()[..6]);
+                    let words = format!(
+                        "the round of gate `{}` has left the plan; `wloop review` asks for a new one",
+                        &id.to_string()[..6]
+                    );
                     return Err(Refusal::new(RefusalKind::Conflict, words).about(id).into());
                 }
                 self.tx.set_consequence(id, Consequence::Failed, Consequence::Due, "tried again", self.now)?;
