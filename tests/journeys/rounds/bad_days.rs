@@ -162,7 +162,7 @@ async fn asked_for(retention: &str) -> (Stage, u64) {
     let number = super::unasked(&stage, "ines", "Nobody asked");
     let keys = format!("[plugins.github]\nretention = \"{retention}\"\n");
     start_with(&mut stage, |config| config.replace("slow = \"30s\"", "slow = \"2s\"").replace("[plugins.github]\n", &keys)).await;
-    stage.client().start_turn(&super::by_hand(&stage.unit(number))).await.unwrap();
+    stage.client().start_turn(&super::by_hand(&stage.unit(number))).await.expect("a round");
     stage.turn(number, &["failed"]).await;
     (stage, number)
 }
