@@ -78,7 +78,10 @@ impl Life {
     pub(crate) fn person(&mut self, dice: &mut Dice) -> Held {
         let guidance = dice.chance(3).then(|| format!("Mind it {}", dice.roll(9)));
         let unit = dice.pick(&self.units());
-        let (Some(unit), what) = (unit, dice.roll(28)) else { return Ok(()) };
+        // What failed is seldom left lying.
+        let failed = !self.book.posts_in(PostState::Failed).is_empty() && dice.chance(2);
+        let what = if failed { 17 } else { dice.roll(28) };
+        let Some(unit) = unit else { return Ok(()) };
         let of_posts = |state: PostState, life: &Self| life.book.posts_in(state);
         let request = match what {
             0..=9 => {
