@@ -224,6 +224,8 @@ impl Life {
                 let wall = self.wall;
                 let stopped = self.engine_mut()?.stopped(wall);
                 hold!(stopped.is_ok() || self.disk_full, "an orderly stop failed: {stopped:?}");
+                // The end of the daemon may be recorded although the disk is as good as full.
+                self.look(Hand::Other)?;
                 self.flying.retain(|f| matches!(f, Flying::Call(..)));
                 // A drain waits for calls, and for nothing else.
                 for at in (0..self.flying.len()).rev() {
