@@ -20,6 +20,7 @@ use wloop_store::{Reads, Store, StoreError};
 use crate::book::{Book, Hand};
 use crate::outside::{Github, Weather};
 use crate::script::{Dice, Kind, Step};
+use crate::witness::Witness;
 
 /// A rule that did not hold, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +83,9 @@ pub(crate) struct Life {
     pub(crate) inputs: usize,
     pub(crate) disk_full: bool,
     pub(crate) log: Option<Vec<String>>,
+    /// The time, and how much was under way, when the ledger was last looked at.
+    pub(crate) looked: Option<(Timestamp, usize)>,
+    witness: Option<Witness>,
     engine: Option<Engine>,
     seed: u64,
     path: PathBuf,
@@ -120,6 +124,8 @@ impl Life {
             inputs: 0,
             disk_full: false,
             log: told.then(Vec::new),
+            looked: None,
+            witness: None,
             engine: None,
             seed: seed.wrapping_mul(100_003),
             path: folder.path().join("state.db"),
@@ -147,7 +153,14 @@ impl Life {
         let ids = Box::new(Ids::seeded(self.seed));
         let engine = Engine::open(store, self.rules.clone(), ids, self.wall).map_err(|fault| refused(&fault))?;
         self.engine = Some(engine);
+        if self.witness.is_none() {
+            self.witness = Some(Witness::of(&self.path)?);
+        }
         self.look(Hand::Other)
+    }
+
+    pub(crate) fn witness(&mut self) -> Held<&mut Witness> {
+        self.witness.as_mut().ok_or_else(|| Broken("no witness".to_owned()))
     }
 
     pub(crate) fn engine(&self) -> Held<&Engine> {
@@ -188,7 +201,7 @@ impl Life {
             if n % WHOLE == 0 {
                 self.check_all()?;
             } else {
-                self.check_moving()?;
+                self.check_step()?;
             }
         }
         self.note(|| "-- the end: faults cease".to_owned());
@@ -246,7 +259,9 @@ impl Life {
     pub(crate) fn hand_in(&mut self, input: Input) -> Held<Answer<Reply>> {
         let hand = match &input {
             Input::Request { caller: Caller::Person, .. } => Hand::Person,
-            Input::Request { caller: Caller::Session(session), .. } if self.book.hooked.contains(session) => Hand::Driven(*session),
+            Input::Request { caller: Caller::Session(session), .. } if self.book.hooked.contains(session) => {
+                Hand::Driven(*session)
+            }
             Input::Tick => Hand::Tick,
             Input::Request { .. } | Input::Observed(_) | Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => Hand::Other,
         };

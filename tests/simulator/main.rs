@@ -13,6 +13,7 @@ mod outside;
 mod people;
 mod rest;
 mod script;
+mod witness;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -184,7 +185,10 @@ fn simulate() {
     }
     let (from, seeds) = (wish("FROM").unwrap_or(0), wish("SEEDS").unwrap_or(200));
     match live_all(from..from.saturating_add(seeds), &rules) {
-        Ok(lived) => println!("{seeds} lives from seed {from} hold: {} inputs, {} turns, {} posts sent", lived.inputs, lived.turns, lived.sent),
+        Ok(lived) => println!(
+            "{seeds} lives from seed {from} hold: {} inputs, {} turns, {} posts sent",
+            lived.inputs, lived.turns, lived.sent
+        ),
         Err((seed, broken)) => panic!("{}", told(seed, &broken, &rules)),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wloop_agents::tools::check_arguments;
 use wloop_core::draft::Delivery;
 use wloop_core::gate::{GateKind, GateStatus};
-use wloop_core::id::{SessionId, UnitRef};
+use wloop_core::id::{PostId, SessionId, UnitRef};
 use wloop_core::post::PostState;
 use wloop_core::stops::HoldKind;
 use wloop_daemon::engine::Reply;
@@ -141,10 +141,25 @@ impl Life {
                 Ok(())
             }
             _ => {
-                self.ask(request, dice)?.ok();
-                Ok(())
+                // A draft may be sent with the same breath, as the command line does it: two requests, each whole.
+                let sends = matches!(request, Request::ProposeDraft(_)) && dice.chance(2);
+                match self.ask(request, dice)? {
+                    Ok(Reply::Draft(draft)) if sends => self.send_now(draft, dice),
+                    Ok(_) | Err(_) => Ok(()),
+                }
             }
         }
+    }
+
+    /// Approves a draft that was just proposed; one that the call found, and that waits no more, is refused.
+    fn send_now(&mut self, draft: PostId, dice: &mut Dice) -> Held {
+        let Some((_, post)) = read(self.reads()?.draft(draft))? else { return Ok(()) };
+        let gate = read(self.reads()?.gate(post.gate))?;
+        let approves = |row: &GateRow| row.gate.intents.iter().find(|intent| intent.status == GateStatus::Approved).cloned();
+        let Some(intent) = gate.as_ref().and_then(approves) else { return Ok(()) };
+        let request = Request::Resolve { gate: post.gate, intent: intent.name, text: None, draft_text: None };
+        self.ask(request, dice)?.ok();
+        Ok(())
     }
 
     /// A draft of the person's own, or what becomes of one that is there.
@@ -191,6 +206,22 @@ impl Life {
         self.hand_in(Input::Request { caller: Caller::Session(session), request })
     }
 
+    /// A draft that waits: mostly one of the session's own, now and then somebody else's.
+    fn held_draft(&self, session: SessionId, dice: &mut Dice) -> Held<Option<PostId>> {
+        let mut held = read(self.reads()?.drafts(DraftFilter::In(PostState::Held)))?;
+        if !dice.chance(4) {
+            held.retain(|(draft, _)| draft.session == Some(session));
+        }
+        Ok(dice.pick(&held).map(|(draft, _)| draft.id))
+    }
+
+    /// Whether a call takes back a draft that is not the session's.
+    fn strange_withdrawal(&self, name: &str, arguments: &Value, session: SessionId) -> Held<bool> {
+        let draft = arguments["draft"].as_str().and_then(|id| id.parse::<PostId>().ok()).filter(|_| name == "draft_withdraw");
+        let Some(draft) = draft else { return Ok(false) };
+        Ok(read(self.reads()?.draft(draft))?.is_none_or(|(draft, _)| draft.session != Some(session)))
+    }
+
     /// An agent calls a tool: one that works, or one whose turn has ended.
     pub(crate) fn agent(&mut self, dice: &mut Dice) -> Held {
         let at_work = |f: &Flying| if let Flying::Turn(_, session, 2) = f { Some(*session) } else { None };
@@ -210,7 +241,21 @@ impl Life {
             0 => ("task_read", json!({})),
             1..=5 => ("github_post", json!({ "shape": "review", "event": event, "text": text, "comments": comments })),
             6 => ("github_post", json!({ "shape": "review", "event": event, "text": text, "key": "k" })),
-            9 | 10 => ("github_draft", json!({ "text": format!("A draft {}", dice.roll(4)) })),
+            9 | 10 => {
+                let mut draft = json!({ "text": format!("A draft {}", dice.roll(4)) });
+                // The intent may or may not be allowed the effect; a refusal leaves nothing behind.
+                if dice.chance(3) {
+                    draft["effects"] = json!(["pr.nudged"]);
+                }
+                if dice.chance(3) {
+                    draft["key"] = json!(format!("d-{}", dice.roll(2)));
+                }
+                ("github_draft", draft)
+            }
+            12 => match self.held_draft(session, dice)? {
+                Some(draft) => ("draft_withdraw", json!({ "draft": draft.to_string(), "reason": "not any more" })),
+                None => ("task_read", json!({})),
+            },
             7 => ("github_post", json!({ "shape": "reply", "text": text, "in_reply_to": unit_thread })),
             8 => ("record", json!({ "verdict": "published", "summary": "It counts." })),
             11 if dice.chance(3) => ("record", json!({ "verdict": "nothing", "summary": "It counts." })),
@@ -222,8 +267,10 @@ impl Life {
         };
         let before = self.book.last;
         let open = read(self.reads()?.open_turn_of_session(session))?.is_some();
+        let strange = self.strange_withdrawal(name, &arguments, session)?;
         let answer = self.call(session, name, arguments.clone())?;
         hold!(open || self.book.last == before, "a tool of an ended turn wrote something: {name} {arguments}");
+        hold!(!strange || answer.is_err(), "a session took back what is not its own: {arguments}");
         if dice.chance(4) {
             // The answer was lost and the same call is made again.
             let posts = self.book.posts.len();

@@ -85,7 +85,8 @@ mod tests {
     fn a_full_agent_leaves_its_place_to_the_next_one() {
         // RUN-28
         let now = Timestamp::from_second(100).unwrap();
-        let mut queue = [round(1, false, 1, "full"), round(2, false, 2, "full"), round(3, false, 3, "other"), round(4, false, 4, "other")];
+        let mut queue =
+            [round(1, false, 1, "full"), round(2, false, 2, "full"), round(3, false, 3, "other"), round(4, false, 4, "other")];
         let of = |agent: &str| if agent == "full" { 1 } else { 9 };
         assert_eq!(startable(&queue, &[], 2, of, now), ids(&[1, 3]));
         assert_eq!(startable(&queue, &["full".to_owned()], 3, of, now), ids(&[3, 4]));

@@ -8,7 +8,8 @@ fn the_gate_alone_holds_the_decision_in_the_profile_s_words() {
     let (mut rig, detail, draft, gate) = Rig::with_draft("Is it 20?");
     let entry = rig.rules.profile.gate("draft").unwrap().clone();
     let asks = rig.gate(gate).gate;
-    let named = |intents: &[wloop_core::gate::Intent]| intents.iter().map(|i| (i.name.clone(), i.label.clone())).collect::<Vec<_>>();
+    let named =
+        |intents: &[wloop_core::gate::Intent]| intents.iter().map(|i| (i.name.clone(), i.label.clone())).collect::<Vec<_>>();
     assert_eq!(named(&asks.intents), named(&entry.intents));
     // The draft tells how far its delivery got: the same word before and after it is decided by another intent's gate.
     assert_eq!(rig.post(draft).state, PostState::Held);
@@ -16,7 +17,11 @@ fn the_gate_alone_holds_the_decision_in_the_profile_s_words() {
     assert_eq!((rig.gate(gate).gate.status, rig.post(draft).state), (GateStatus::Approved, PostState::Queued));
     rig.try_send(draft, at_head(&detail));
     rig.outcome(draft, SendOutcome::Refused { kind: No::Invalid, why: "Validation Failed".into() });
-    assert_eq!((rig.gate(gate).gate.status, rig.post(draft).state), (GateStatus::Approved, PostState::Failed), "approved it stays");
+    assert_eq!(
+        (rig.gate(gate).gate.status, rig.post(draft).state),
+        (GateStatus::Approved, PostState::Failed),
+        "approved it stays"
+    );
 }
 
 #[test]
