@@ -179,6 +179,16 @@ impl Cx<'_> {
         self.not_its_own(row.turn)?;
         match row.consequence {
             Some((Consequence::Failed, _)) => {
+                // A round that was taken back, or whose pull request is done, is started by nobody: it would be due for ever.
+                let item = self.tx.item_by_gate(id)?;
+                if let Some(item) = item.filter(|item| row.gate.kind == GateKind::Plan && item.state != ItemState::Released) {
+                    let (label, short) = (self.label(&item.unit)?, &id.to_string()[..6]);
+                    let words = format!(
+                        "the round that gate `{short}` released is {}: {}; `wloop review {label}` starts one",
+                        item.state, item.reason
+                    );
+                    return Err(Refusal::new(RefusalKind::Conflict, words).about(id).into());
+                }
                 self.tx.set_consequence(id, Consequence::Failed, Consequence::Due, "tried again", self.now)?;
                 self.event(self.about(&row, EventKind::ConsequenceRetried, self.acting.clone()))?;
                 Ok(Reply::Gate(id))

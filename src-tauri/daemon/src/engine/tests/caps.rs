@@ -192,6 +192,11 @@ fn a_capped_round_that_fails_to_start_is_tried_again_by_the_person_alone() {
     rig.ask(Request::DismissPlan { unit: unit(&two) }).unwrap();
     assert_eq!(item_on(&rig, &two).state, ItemState::Gone);
     assert!(rig.read().consequences_unseen(Consequence::Failed).unwrap().is_empty());
+    // What was taken back is started by nobody, so that a retry would leave it due for ever.
+    let refusal = refused(rig.ask(Request::RetryGate(gate.gate.id)));
+    assert_eq!(refusal.kind, RefusalKind::Conflict);
+    assert!(refusal.detail.contains("you took it back"), "{}", refusal.detail);
+    assert_eq!(rig.gate(gate.gate.id).consequence.unwrap().0, Consequence::Failed);
 }
 
 #[test]
