@@ -269,6 +269,8 @@ impl Life {
         let open = read(self.reads()?.open_turn_of_session(session))?.is_some();
         let strange = self.strange_withdrawal(name, &arguments, session)?;
         let answer = self.call(session, name, arguments.clone())?;
+        // Its own draft it may take back for as long as the draft waits.
+        let open = open || (name == "draft_withdraw" && !strange);
         hold!(open || self.book.last == before, "a tool of an ended turn wrote something: {name} {arguments}");
         hold!(!strange || answer.is_err(), "a session took back what is not its own: {arguments}");
         if dice.chance(4) {
