@@ -2,6 +2,15 @@
 //! the person are played from a script, with kills between any two commits and between an act and its record. After every input the
 //! book compares what was recorded with what may be; a failure is told with its seed and the shortest script that shows it again.
 //!
+//! What is looked at when:
+//! - after every input, each event that it recorded: who resolved, what ran or was sent and on which release, how often (`book.rs`);
+//! - after every step, whatever may still move and every row that an event named since the step before, with their gates, effects,
+//!   drafts, captured tasks and counts, and that nothing is stranded (`checks.rs`); and how many gates, turns and posts stand in which
+//!   state, counted past the store on a connection of its own: what is closed, ended or sent went there by an event and stays
+//!   (`witness.rs`). A step that committed nothing and took no time leaves only GitHub to be looked at;
+//! - every 24 steps and at the end, the whole ledger, row by row, which guards the shortcut above (`checks.rs`);
+//! - at the end, that everything comes to rest and that GitHub has what the ledger says (`rest.rs`).
+//!
 //! `make simulate` runs many (`SEEDS=2000`, with `FROM=500` from that seed on), or one and prints what it does (`SEED=17`).
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
