@@ -83,14 +83,15 @@ impl Life {
     pub(crate) fn check_all(&mut self) -> Held<Now> {
         let now = Now::read(&self.reads()?)?;
         self.check_tally(&now)?;
-        self.check_gates(&now)?;
+        let jobs = self.jobs()?;
+        self.check_gates(&now, &jobs)?;
         hold!(self.book.gates.len() == now.gates.len(), "a gate is gone");
         self.check_posts(&now)?;
         self.check_github(&now)?;
         self.check_turns(&now)?;
         self.check_counts(&now)?;
         self.check_tasks(now.gates.iter().filter_map(|g| g.gate.task).collect())?;
-        self.check_nothing_is_stranded(&now)?;
+        self.check_nothing_is_stranded(&now, &jobs)?;
         for row in &now.posts {
             self.book.posts.insert(row.id, row.clone());
         }
@@ -114,12 +115,13 @@ impl Life {
         if changed {
             self.check_tally(&now)?;
         }
-        self.check_gates(&now)?;
+        let jobs = self.jobs()?;
+        self.check_gates(&now, &jobs)?;
         self.check_posts(&now)?;
         self.check_turns(&now)?;
         self.check_counts(&now)?;
         self.check_tasks(now.gates.iter().filter_map(|g| g.gate.task).chain(touched.tasks).collect())?;
-        self.check_nothing_is_stranded(&now)
+        self.check_nothing_is_stranded(&now, &jobs)
     }
 
     /// The ledger is as its events tell it: no row is gone, and none came to its end without one. What is closed, sent or ended stays
@@ -133,8 +135,7 @@ impl Life {
         Ok(())
     }
 
-    fn check_gates(&mut self, now: &Now) -> Held {
-        let jobs = self.jobs()?;
+    fn check_gates(&mut self, now: &Now, jobs: &[Job]) -> Held {
         for row in &now.gates {
             if let Some(before) = self.book.gates.get(&row.gate.id).filter(|b| b.gate.status != GateStatus::Open) {
                 hold!(before.gate == row.gate, "a closed gate changed: {:?} became {:?}", before.gate, row.gate);
@@ -268,8 +269,8 @@ impl Life {
     }
 
     /// Every row that is not at its end has a job, a wake, an open gate, or a place where the person sees it.
-    fn check_nothing_is_stranded(&self, now: &Now) -> Held {
-        let (jobs, wake, at) = (self.jobs()?, self.wake()?, self.wall);
+    fn check_nothing_is_stranded(&self, now: &Now, jobs: &[Job]) -> Held {
+        let (wake, at) = (self.wake()?, self.wall);
         let reads = self.reads()?;
         let generation = self.engine()?.generation();
         if read(reads.last_now())?.duration_since(at) > SignedDuration::from_secs(2) {
