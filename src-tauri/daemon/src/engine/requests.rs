@@ -8,7 +8,7 @@ use wloop_core::id::{GateId, PostId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
 use wloop_store::PostFilter;
-use wloop_store::rows::{GateRow, NewEvent};
+use wloop_store::rows::{GateRow, ItemRow, NewEvent};
 
 use super::drafts::By;
 use super::{Cx, Reply, event};
@@ -179,14 +179,10 @@ impl Cx<'_> {
         self.not_its_own(row.turn)?;
         match row.consequence {
             Some((Consequence::Failed, _)) => {
-                // A round that was taken back, or whose pull request is done, is started by nobody: it would be due for ever.
-                let item = self.tx.item_by_gate(id)?;
-                if let Some(item) = item.filter(|item| row.gate.kind == GateKind::Plan && item.state != ItemState::Released) {
-                    let (label, short) = (self.label(&item.unit)?, &id.to_string()[..6]);
-                    let words = format!(
-                        "the round that gate `{short}` released is {}: {}; `wloop review {label}` starts one",
-                        item.state, item.reason
-                    );
+                // A round that left the plan meanwhile would be due for ever, and nobody would start it.
+                let waits = |item: ItemRow| matches!(item.state, ItemState::Released | ItemState::Blocked);
+                if row.gate.kind == GateKind::Plan && !self.tx.item_by_gate(id)?.is_some_and(waits) {
+                    let words = format!("the round of gate `{}` has left the plan; ask for a new one", &id.to_string()[..6]);
                     return Err(Refusal::new(RefusalKind::Conflict, words).about(id).into());
                 }
                 self.tx.set_consequence(id, Consequence::Failed, Consequence::Due, "tried again", self.now)?;
