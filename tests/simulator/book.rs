@@ -1,6 +1,7 @@
 //! What the simulator remembers of the ledger, told by its events, and what must hold of each change. Nothing here asks the engine:
 //! the book is what an honest witness would have written down.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use wloop_core::consequence::Consequence;
@@ -8,23 +9,35 @@ use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::PostOrder;
 use wloop_core::github::publish::marker_of;
-use wloop_core::id::{GateId, ItemId, PostId, TurnId};
+use wloop_core::id::{GateId, ItemId, PostId, SessionId, TaskId, TurnId};
 use wloop_core::post::PostState;
-use wloop_store::Reads;
 use wloop_store::rows::{EventRow, GateRow, PostRow, TurnRow};
+use wloop_store::{PostFilter, Reads};
 
 use crate::life::{Held, hold, read};
 use crate::script::Dice;
+use crate::witness::Tally;
 
 /// Whose input it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hand {
     /// A request of the person's.
     Person,
+    /// A request of the person's through a session that they drive.
+    Driven(SessionId),
     /// The gates tick.
     Tick,
     /// A job, an agent, a provider, a start.
     Other,
+}
+
+/// The rows that events named since they were last looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
+    pub(crate) gates: BTreeSet<GateId>,
+    pub(crate) turns: BTreeSet<TurnId>,
+    pub(crate) posts: BTreeSet<PostId>,
+    pub(crate) tasks: BTreeSet<TaskId>,
 }
 
 /// The book of one home.
@@ -35,6 +48,9 @@ pub(crate) struct Book {
     pub(crate) gates: BTreeMap<GateId, GateRow>,
     pub(crate) turns: BTreeMap<TurnId, TurnRow>,
     pub(crate) posts: BTreeMap<PostId, PostRow>,
+    pub(crate) touched: Touched,
+    /// Sessions that agents' own hooks told of, in which the person types.
+    pub(crate) hooked: BTreeSet<SessionId>,
     /// Posts of which the person said that they were sent.
     pub(crate) said_sent: BTreeSet<PostId>,
     /// Posts that the person settled, or whose turn they cancelled.
@@ -65,21 +81,34 @@ impl Book {
             gates.extend(row.event.gate);
             turns.extend(row.event.turn);
             posts.extend(row.event.post);
+            self.touched.tasks.extend(row.event.task);
             self.last = row.id;
         }
-        for id in gates {
-            self.see_gate(reads, id)?;
+        for id in &gates {
+            self.see_gate(reads, *id)?;
+            turns.extend(self.gates.get(id).and_then(|row| row.turn));
         }
-        for id in turns {
-            if let Some(turn) = read(reads.turn(id))? {
-                self.turns.insert(id, turn);
+        for id in &turns {
+            if let Some(turn) = read(reads.turn(*id))? {
+                self.turns.insert(*id, turn);
+            }
+            // What is told of a turn, or of its gate, may be meant of its posts.
+            for post in read(reads.posts(&PostFilter { turn: Some(*id), ..PostFilter::default() }))? {
+                posts.remove(&post.id);
+                self.touched.posts.insert(post.id);
+                self.posts.insert(post.id, post);
             }
         }
-        for id in posts {
-            if let Some(post) = read(reads.post(id))? {
-                self.posts.insert(id, post);
+        // And what is told of a draft's gate, of the draft.
+        posts.extend(self.posts.values().filter(|post| gates.contains(&post.gate)).map(|post| post.id));
+        for id in &posts {
+            if let Some(post) = read(reads.post(*id))? {
+                self.posts.insert(*id, post);
             }
         }
+        self.touched.gates.append(&mut gates);
+        self.touched.turns.append(&mut turns);
+        self.touched.posts.append(&mut posts);
         for row in &events {
             self.event(reads, row, hand, &opened)?;
         }
@@ -160,6 +189,11 @@ impl Book {
         hold!(closing.map(|c| &c.actor) == Some(actor), "the record and the gate name two actors: {row:?}");
         let kind = row.gate.kind;
         match actor {
+            Actor::Person { via: Some(session) } => {
+                hold!(hand == Hand::Driven(*session), "the person resolved nothing through {session}: {row:?}");
+                let own = row.turn.and_then(|turn| self.turns.get(&turn)).map(|turn| turn.session);
+                hold!(own != Some(*session), "a session answered what its own turn asked: {row:?}");
+            }
             Actor::Person { via: None } => hold!(hand == Hand::Person, "the person resolved nothing here: {row:?}"),
             Actor::Window => {
                 let late = closing.zip(row.gate.deadline).is_some_and(|(closing, deadline)| closing.at >= deadline);
@@ -170,7 +204,7 @@ impl Book {
                 hold!(opened, "a rule resolved a gate that waited already: {row:?}");
                 hold!(kind.may_be_released() && row.gate.status == GateStatus::Approved, "a rule took: {row:?}");
             }
-            Actor::Person { via: Some(_) } | Actor::Session(_) | Actor::Workflow(_) | Actor::Daemon | Actor::Provider(_) => {
+            Actor::Session(_) | Actor::Workflow(_) | Actor::Daemon | Actor::Provider(_) => {
                 return Err(crate::life::Broken(format!("a gate was resolved by {actor:?}: {row:?}")));
             }
         }
@@ -234,6 +268,23 @@ impl Book {
 
     pub(crate) fn posts_in(&self, state: PostState) -> Vec<PostId> {
         self.posts.values().filter(|post| post.state == state).map(|post| post.id).collect()
+    }
+
+    /// How many rows of each kind are in which state, by what the events told.
+    pub(crate) fn tally(&self) -> Tally {
+        let mut tally = Tally::new();
+        let gates = self.gates.values().map(|row| ("gate", row.gate.status.as_str()));
+        let turns = self.turns.values().map(|row| ("turn", row.state.as_str()));
+        let posts = self.posts.values().map(|row| ("post", row.state.as_str()));
+        for (table, state) in gates.chain(turns).chain(posts) {
+            match tally.get_mut(&(table, Cow::Borrowed(state))) {
+                Some(count) => *count += 1,
+                None => {
+                    tally.insert((table, Cow::Borrowed(state)), 1);
+                }
+            }
+        }
+        tally
     }
 
     /// Gates whose consequence is due.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use wloop_core::consequence::Consequence;
 use wloop_core::gate::{GateKind, GateStatus};
-use wloop_core::id::GateId;
+use wloop_core::id::{GateId, ItemId, PostId, TaskId, TurnId};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
 use wloop_core::turn::TurnState;
@@ -13,7 +13,7 @@ use wloop_daemon::input::Job;
 use wloop_store::rows::{BlockRow, GateRow, ItemRow, PostRow, TurnRow};
 use wloop_store::{GateFilter, PostFilter, Reads, TurnFilter};
 
-use crate::book::was_none;
+use crate::book::{Touched, was_none};
 use crate::life::{Flying, Held, Life, PLACES, hold, read};
 
 /// The ledger as it is now.
@@ -38,9 +38,9 @@ impl Now {
         })
     }
 
-    /// What may still move, with the gates that it stands on: what is at its end was looked at when it came there, and the book
-    /// holds it since.
-    fn moving(reads: &Reads<'_>) -> Held<Self> {
+    /// What may still move and what an event named since the last look, with the gates that it stands on. The rest is at its end: it
+    /// was looked at when it came there, and the tally says that it stays.
+    fn near(reads: &Reads<'_>, touched: &Touched) -> Held<Self> {
         let mut items = Vec::new();
         for (state, _) in ItemState::ALL.iter().filter(|(state, _)| state.is_pending()) {
             items.extend(read(reads.items_in(*state))?);
@@ -49,13 +49,26 @@ impl Now {
         for state in [PostState::Held, PostState::Queued, PostState::Sending, PostState::Failed] {
             posts.extend(read(reads.posts_in(state))?);
         }
-        let turns = read(reads.turns(&TurnFilter { open_only: true, ..TurnFilter::default() }))?;
+        let known: BTreeSet<PostId> = posts.iter().map(|p| p.id).collect();
+        for post in touched.posts.difference(&known) {
+            posts.extend(read(reads.post(*post))?);
+        }
+        let mut turns = read(reads.turns(&TurnFilter { open_only: true, ..TurnFilter::default() }))?;
+        let known: BTreeSet<TurnId> = turns.iter().map(|t| t.id).collect();
+        for turn in touched.turns.difference(&known) {
+            turns.extend(read(reads.turn(*turn))?);
+        }
         let mut gates = read(reads.gates(&GateFilter::open()))?;
         let known: BTreeSet<GateId> = gates.iter().map(|g| g.gate.id).collect();
         let blocks = read(reads.blocks())?;
         let under = items.iter().map(|i| i.gate).chain(posts.iter().map(|p| p.gate)).chain(turns.iter().map(|t| t.gate));
-        for gate in under.chain(blocks.iter().map(|block| block.gate)).collect::<BTreeSet<_>>().difference(&known) {
+        let under = under.chain(blocks.iter().map(|block| block.gate)).chain(touched.gates.iter().copied());
+        for gate in under.collect::<BTreeSet<_>>().difference(&known) {
             gates.extend(read(reads.gate(*gate))?);
+        }
+        let known: BTreeSet<ItemId> = items.iter().map(|i| i.id).collect();
+        for gate in &touched.gates {
+            items.extend(read(reads.item_by_gate(*gate))?.filter(|item| !known.contains(&item.id)));
         }
         Ok(Self { gates, items, turns, posts })
     }
@@ -69,35 +82,60 @@ impl Life {
     /// Everything at once.
     pub(crate) fn check_all(&mut self) -> Held<Now> {
         let now = Now::read(&self.reads()?)?;
-        self.check_gates(&now)?;
+        self.check_tally(&now)?;
+        let jobs = self.jobs()?;
+        self.check_gates(&now, &jobs)?;
         hold!(self.book.gates.len() == now.gates.len(), "a gate is gone");
         self.check_posts(&now)?;
         self.check_github(&now)?;
         self.check_turns(&now)?;
         self.check_counts(&now)?;
-        self.check_tasks(&now)?;
-        self.check_nothing_is_stranded(&now)?;
+        self.check_tasks(now.gates.iter().filter_map(|g| g.gate.task).collect())?;
+        self.check_nothing_is_stranded(&now, &jobs)?;
         for row in &now.posts {
             self.book.posts.insert(row.id, row.clone());
         }
         for row in &now.turns {
             self.book.turns.insert(row.id, row.clone());
         }
+        self.book.touched = Touched::default();
         Ok(now)
     }
 
-    /// What holds of everything that may still move.
-    pub(crate) fn check_moving(&mut self) -> Held {
-        let now = Now::moving(&self.reads()?)?;
-        self.check_gates(&now)?;
+    /// What may have become otherwise by one step.
+    pub(crate) fn check_step(&mut self) -> Held {
+        let changed = self.witness()?.saw_a_change()?;
+        let here = (self.wall, self.flying.len());
+        let moved = self.looked.replace(here) != Some(here);
+        if !changed && !moved {
+            return self.check_copies();
+        }
+        let touched = std::mem::take(&mut self.book.touched);
+        let now = Now::near(&self.reads()?, &touched)?;
+        if changed {
+            self.check_tally(&now)?;
+        }
+        let jobs = self.jobs()?;
+        self.check_gates(&now, &jobs)?;
         self.check_posts(&now)?;
         self.check_turns(&now)?;
         self.check_counts(&now)?;
-        self.check_nothing_is_stranded(&now)
+        self.check_tasks(now.gates.iter().filter_map(|g| g.gate.task).chain(touched.tasks).collect())?;
+        self.check_nothing_is_stranded(&now, &jobs)
     }
 
-    fn check_gates(&mut self, now: &Now) -> Held {
-        let jobs = self.jobs()?;
+    /// The ledger is as its events tell it: no row is gone, and none came to its end without one. What is closed, sent or ended stays
+    /// so. That a post begins, or may go, is told by its turn's or its gate's event or by none.
+    fn check_tally(&mut self, now: &Now) -> Held {
+        for post in now.posts.iter().filter(|post| !matches!(post.state, PostState::Sent | PostState::Dropped)) {
+            self.book.posts.insert(post.id, post.clone());
+        }
+        let (there, told) = (self.witness()?.tally()?, self.book.tally());
+        hold!(there == told, "the ledger moved without an event: it has {there:?}, and was told {told:?}");
+        Ok(())
+    }
+
+    fn check_gates(&mut self, now: &Now, jobs: &[Job]) -> Held {
         for row in &now.gates {
             if let Some(before) = self.book.gates.get(&row.gate.id).filter(|b| b.gate.status != GateStatus::Open) {
                 hold!(before.gate == row.gate, "a closed gate changed: {:?} became {:?}", before.gate, row.gate);
@@ -131,10 +169,31 @@ impl Life {
                 let out = matches!(status, Some(GateStatus::Approved | GateStatus::Answered));
                 hold!(out, "a post is out that nobody let out: {post:?}");
             }
-            hold!(self.github.copies(post.id) <= 1, "posted twice: {post:?}");
         }
+        self.check_drafts(now)?;
+        self.check_copies()
+    }
+
+    /// A draft's effects come once it is sent, and never where it is dropped.
+    fn check_drafts(&self, now: &Now) -> Held {
+        let reads = self.reads()?;
+        for post in now.posts.iter().filter(|post| post.turn.is_none()) {
+            for (name, state) in read(reads.draft_effects(post.id))? {
+                let fits = match post.state {
+                    PostState::Sent => state == "applied",
+                    PostState::Dropped => state == "void",
+                    PostState::Held | PostState::Queued | PostState::Sending | PostState::Failed => state == "declared",
+                };
+                hold!(fits, "the effect `{name}` is {state} of a draft that is {}", post.state);
+            }
+        }
+        Ok(())
+    }
+
+    /// GitHub has nothing twice.
+    fn check_copies(&self) -> Held {
         for (post, copies) in self.github.posts() {
-            hold!(copies <= 1, "github has {copies} of post {post}");
+            hold!(copies <= 1, "posted twice: github has {copies} of post {post}");
         }
         Ok(())
     }
@@ -162,7 +221,7 @@ impl Life {
                 hold!(by_item.insert(turn.item), "two turns of one planned round: {turn:?}");
             }
             hold!(!turn.state.is_open() || open.insert(turn.unit.clone()), "two open turns on one unit: {turn:?}");
-            let reviews = now.posts.iter().filter(|p| p.turn == Some(turn.id) && p.shape.name() == "review");
+            let reviews = self.book.posts.values().filter(|p| p.turn == Some(turn.id) && p.shape.name() == "review");
             let sent = reviews.filter(|p| p.state == PostState::Sent).count();
             hold!(sent <= 1, "two reviews of one turn: {turn:?}");
             let given = turn.sent_at.is_some();
@@ -193,11 +252,10 @@ impl Life {
         Ok(())
     }
 
-    fn check_tasks(&self, now: &Now) -> Held {
+    fn check_tasks(&self, tasks: BTreeSet<TaskId>) -> Held {
         let reads = self.reads()?;
-        let tasks: BTreeSet<_> = now.gates.iter().filter_map(|g| g.gate.task).collect();
         for task in tasks {
-            let of: Vec<&GateRow> = now.gates.iter().filter(|g| g.gate.task == Some(task)).collect();
+            let of = read(reads.gates(&GateFilter { task: Some(task), ..GateFilter::default() }))?;
             let open = of.iter().filter(|g| g.gate.status == GateStatus::Open).count() as u64;
             hold!(read(reads.open_gates_of_task(task))? == open, "the open gates of task {task} are not counted right");
             let unended = |state: Consequence| !matches!(state, Consequence::Ran | Consequence::Unknown);
@@ -211,8 +269,8 @@ impl Life {
     }
 
     /// Every row that is not at its end has a job, a wake, an open gate, or a place where the person sees it.
-    fn check_nothing_is_stranded(&self, now: &Now) -> Held {
-        let (jobs, wake, at) = (self.jobs()?, self.wake()?, self.wall);
+    fn check_nothing_is_stranded(&self, now: &Now, jobs: &[Job]) -> Held {
+        let (wake, at) = (self.wake()?, self.wall);
         let reads = self.reads()?;
         let generation = self.engine()?.generation();
         if read(reads.last_now())?.duration_since(at) > SignedDuration::from_secs(2) {

@@ -11,7 +11,7 @@ use wloop_core::id::{ItemId, PostId, SessionId, TurnId};
 use wloop_core::stops::BlockKind;
 use wloop_daemon::edge::Ids;
 use wloop_daemon::engine::{Engine, Reply};
-use wloop_daemon::input::{AgentEvent, Done, Input, Job, Observation, Prepared, Request, Starting, TurnEnd};
+use wloop_daemon::input::{AgentEvent, Caller, Done, Input, Job, Observation, Prepared, Request, Starting, TurnEnd};
 use wloop_daemon::refusal::{Answer, EngineError};
 use wloop_daemon::settings::Rules;
 use wloop_store::rows::{ProcessRow, TrustRow};
@@ -20,6 +20,7 @@ use wloop_store::{Reads, Store, StoreError};
 use crate::book::{Book, Hand};
 use crate::outside::{Github, Weather};
 use crate::script::{Dice, Kind, Step};
+use crate::witness::Witness;
 
 /// A rule that did not hold, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +83,9 @@ pub(crate) struct Life {
     pub(crate) inputs: usize,
     pub(crate) disk_full: bool,
     pub(crate) log: Option<Vec<String>>,
+    /// The time, and how much was under way, when the ledger was last looked at.
+    pub(crate) looked: Option<(Timestamp, usize)>,
+    witness: Option<Witness>,
     engine: Option<Engine>,
     seed: u64,
     path: PathBuf,
@@ -103,8 +107,15 @@ impl Life {
         let memory = std::path::Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         let folder = folder.map_err(|fault| Broken(format!("no folder for a life: {fault}")))?;
+        let mut rules = rules.clone();
+        // In some lives the daily caps are small, so that much is held by them.
+        match seed % 5 {
+            1 => rules.config.github.rounds.per_day = 3,
+            2 => rules.config.github.rounds.per_pull_request = 1,
+            _ => {}
+        }
         let mut life = Self {
-            rules: rules.clone(),
+            rules,
             wall: start(),
             github: Github::new(start()),
             flying: Vec::new(),
@@ -113,6 +124,8 @@ impl Life {
             inputs: 0,
             disk_full: false,
             log: told.then(Vec::new),
+            looked: None,
+            witness: None,
             engine: None,
             seed: seed.wrapping_mul(100_003),
             path: folder.path().join("state.db"),
@@ -140,7 +153,14 @@ impl Life {
         let ids = Box::new(Ids::seeded(self.seed));
         let engine = Engine::open(store, self.rules.clone(), ids, self.wall).map_err(|fault| refused(&fault))?;
         self.engine = Some(engine);
+        if self.witness.is_none() {
+            self.witness = Some(Witness::of(&self.path)?);
+        }
         self.look(Hand::Other)
+    }
+
+    pub(crate) fn witness(&mut self) -> Held<&mut Witness> {
+        self.witness.as_mut().ok_or_else(|| Broken("no witness".to_owned()))
     }
 
     pub(crate) fn engine(&self) -> Held<&Engine> {
@@ -181,7 +201,7 @@ impl Life {
             if n % WHOLE == 0 {
                 self.check_all()?;
             } else {
-                self.check_moving()?;
+                self.check_step()?;
             }
         }
         self.note(|| "-- the end: faults cease".to_owned());
@@ -217,6 +237,8 @@ impl Life {
                 let wall = self.wall;
                 let stopped = self.engine_mut()?.stopped(wall);
                 hold!(stopped.is_ok() || self.disk_full, "an orderly stop failed: {stopped:?}");
+                // The end of the daemon may be recorded although the disk is as good as full.
+                self.look(Hand::Other)?;
                 self.flying.retain(|f| matches!(f, Flying::Call(..)));
                 // A drain waits for calls, and for nothing else.
                 for at in (0..self.flying.len()).rev() {
@@ -236,12 +258,15 @@ impl Life {
     /// Hands one input in, and looks at what the ledger recorded of it. Only a refusal, and a full disk while it is full, may come back.
     pub(crate) fn hand_in(&mut self, input: Input) -> Held<Answer<Reply>> {
         let hand = match &input {
-            Input::Request { caller: wloop_daemon::input::Caller::Person, .. } => Hand::Person,
+            Input::Request { caller: Caller::Person, .. } => Hand::Person,
+            Input::Request { caller: Caller::Session(session), .. } if self.book.hooked.contains(session) => {
+                Hand::Driven(*session)
+            }
             Input::Tick => Hand::Tick,
             Input::Request { .. } | Input::Observed(_) | Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => Hand::Other,
         };
         let matters = match &input {
-            Input::Request { caller, .. } => !matches!(caller, wloop_daemon::input::Caller::Unknown(_)),
+            Input::Request { caller, .. } => !matches!(caller, Caller::Unknown(_)),
             Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => true,
             Input::Observed(_) | Input::Tick => false,
         };

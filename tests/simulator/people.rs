@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use wloop_agents::tools::check_arguments;
 use wloop_core::draft::Delivery;
 use wloop_core::gate::{GateKind, GateStatus};
-use wloop_core::id::{SessionId, UnitRef};
+use wloop_core::id::{PostId, SessionId, UnitRef};
 use wloop_core::post::PostState;
 use wloop_core::stops::HoldKind;
 use wloop_daemon::engine::Reply;
-use wloop_daemon::input::{Caller, Input, NewDraft, Observation, Request, UnitName};
+use wloop_daemon::input::{Caller, HookEvent, HookReport, Input, NewDraft, Observation, Request, UnitName};
 use wloop_daemon::refusal::{Answer, EngineError, RefusalKind};
 use wloop_store::DraftFilter;
 use wloop_store::rows::GateRow;
@@ -33,7 +33,9 @@ impl Life {
         if let Request::PostSent(post) = &request {
             self.book.said_sent.insert(*post);
         }
-        let input = Input::Request { caller: Caller::Person, request: request.clone() };
+        // Now and then it is said in a session that the person drives; through the loop's own API it is the same.
+        let caller = if dice.chance(8) { self.driven(dice)?.map_or(Caller::Person, Caller::Session) } else { Caller::Person };
+        let input = Input::Request { caller, request: request.clone() };
         let mut answer = self.hand_in(input.clone())?;
         if let Ok(Reply::ReadFirst(UnitName::Ref(unit))) = &answer {
             let wall = self.wall;
@@ -49,6 +51,21 @@ impl Life {
         Ok(answer)
     }
 
+    /// A session in which the person types, as its agent's own hook tells of it; none while the ledger takes nothing in.
+    fn driven(&mut self, dice: &mut Dice) -> Held<Option<SessionId>> {
+        let report = HookReport {
+            event: HookEvent::UserPromptSubmit,
+            // The first is what an agent of the loop may call its own conversation.
+            remote: format!("c-{}", 1 + dice.roll(2)),
+            folder: "/home/sam/api".to_owned(),
+        };
+        let told = Request::Hook { agent: self.rules.agent_for(None), report };
+        let answer = self.hand_in(Input::Request { caller: Caller::Person, request: told })?;
+        let Ok(Reply::Session(session)) = answer else { return Ok(None) };
+        self.book.hooked.insert(session);
+        Ok(Some(session))
+    }
+
     /// What the person may say to a gate.
     fn answer_to(row: &GateRow, dice: &mut Dice) -> Option<Request> {
         let intent = dice.pick(&row.gate.intents)?;
@@ -61,7 +78,10 @@ impl Life {
     pub(crate) fn person(&mut self, dice: &mut Dice) -> Held {
         let guidance = dice.chance(3).then(|| format!("Mind it {}", dice.roll(9)));
         let unit = dice.pick(&self.units());
-        let (Some(unit), what) = (unit, dice.roll(28)) else { return Ok(()) };
+        // What failed is seldom left lying.
+        let failed = !self.book.posts_in(PostState::Failed).is_empty() && dice.chance(2);
+        let what = if failed { 17 } else { dice.roll(28) };
+        let Some(unit) = unit else { return Ok(()) };
         let of_posts = |state: PostState, life: &Self| life.book.posts_in(state);
         let request = match what {
             0..=9 => {
@@ -121,10 +141,25 @@ impl Life {
                 Ok(())
             }
             _ => {
-                self.ask(request, dice)?.ok();
-                Ok(())
+                // A draft may be sent with the same breath, as the command line does it: two requests, each whole.
+                let sends = matches!(request, Request::ProposeDraft(_)) && dice.chance(2);
+                match self.ask(request, dice)? {
+                    Ok(Reply::Draft(draft)) if sends => self.send_now(draft, dice),
+                    Ok(_) | Err(_) => Ok(()),
+                }
             }
         }
+    }
+
+    /// Approves a draft that was just proposed; one that the call found, and that waits no more, is refused.
+    fn send_now(&mut self, draft: PostId, dice: &mut Dice) -> Held {
+        let Some((_, post)) = read(self.reads()?.draft(draft))? else { return Ok(()) };
+        let gate = read(self.reads()?.gate(post.gate))?;
+        let approves = |row: &GateRow| row.gate.intents.iter().find(|intent| intent.status == GateStatus::Approved).cloned();
+        let Some(intent) = gate.as_ref().and_then(approves) else { return Ok(()) };
+        let request = Request::Resolve { gate: post.gate, intent: intent.name, text: None, draft_text: None };
+        self.ask(request, dice)?.ok();
+        Ok(())
     }
 
     /// A draft of the person's own, or what becomes of one that is there.
@@ -146,7 +181,7 @@ impl Life {
                 purpose: String::new(),
                 delivery: Delivery::Comment,
                 broadcast: false,
-                effects: Vec::new(),
+                effects: if dice.chance(3) { vec!["pr.nudged".to_owned()] } else { Vec::new() },
                 task: None,
                 key: dice.chance(3).then(|| format!("key-{}", dice.roll(4))),
             })),
@@ -171,6 +206,22 @@ impl Life {
         self.hand_in(Input::Request { caller: Caller::Session(session), request })
     }
 
+    /// A draft that waits: mostly one of the session's own, now and then somebody else's.
+    fn held_draft(&self, session: SessionId, dice: &mut Dice) -> Held<Option<PostId>> {
+        let mut held = read(self.reads()?.drafts(DraftFilter::In(PostState::Held)))?;
+        if !dice.chance(4) {
+            held.retain(|(draft, _)| draft.session == Some(session));
+        }
+        Ok(dice.pick(&held).map(|(draft, _)| draft.id))
+    }
+
+    /// Whether a call takes back a draft that is not the session's.
+    fn strange_withdrawal(&self, name: &str, arguments: &Value, session: SessionId) -> Held<bool> {
+        let draft = arguments["draft"].as_str().and_then(|id| id.parse::<PostId>().ok()).filter(|_| name == "draft_withdraw");
+        let Some(draft) = draft else { return Ok(false) };
+        Ok(read(self.reads()?.draft(draft))?.is_none_or(|(draft, _)| draft.session != Some(session)))
+    }
+
     /// An agent calls a tool: one that works, or one whose turn has ended.
     pub(crate) fn agent(&mut self, dice: &mut Dice) -> Held {
         let at_work = |f: &Flying| if let Flying::Turn(_, session, 2) = f { Some(*session) } else { None };
@@ -186,13 +237,28 @@ impl Life {
         let inline = json!([{ "path": "src/gulls.rs", "line": line, "body": "Here" }]);
         let comments = if dice.chance(4) { inline } else { json!([]) };
         let unit_thread = 70 + 1 + dice.roll(5);
-        let (name, arguments) = match dice.roll(12) {
+        let (name, arguments) = match dice.roll(14) {
             0 => ("task_read", json!({})),
             1..=5 => ("github_post", json!({ "shape": "review", "event": event, "text": text, "comments": comments })),
             6 => ("github_post", json!({ "shape": "review", "event": event, "text": text, "key": "k" })),
+            9 | 10 => {
+                let mut draft = json!({ "text": format!("A draft {}", dice.roll(4)) });
+                // The intent may or may not be allowed the effect; a refusal leaves nothing behind.
+                if dice.chance(3) {
+                    draft["effects"] = json!(["pr.nudged"]);
+                }
+                if dice.chance(3) {
+                    draft["key"] = json!(format!("d-{}", dice.roll(2)));
+                }
+                ("github_draft", draft)
+            }
+            12 => match self.held_draft(session, dice)? {
+                Some(draft) => ("draft_withdraw", json!({ "draft": draft.to_string(), "reason": "not any more" })),
+                None => ("task_read", json!({})),
+            },
             7 => ("github_post", json!({ "shape": "reply", "text": text, "in_reply_to": unit_thread })),
             8 => ("record", json!({ "verdict": "published", "summary": "It counts." })),
-            9 if dice.chance(3) => ("record", json!({ "verdict": "nothing", "summary": "It counts." })),
+            11 if dice.chance(3) => ("record", json!({ "verdict": "nothing", "summary": "It counts." })),
             _ => (
                 "record",
                 json!({ "verdict": "asked", "summary": "Unsure", "condition": "unsure",
@@ -201,8 +267,12 @@ impl Life {
         };
         let before = self.book.last;
         let open = read(self.reads()?.open_turn_of_session(session))?.is_some();
+        let strange = self.strange_withdrawal(name, &arguments, session)?;
         let answer = self.call(session, name, arguments.clone())?;
+        // Its own draft it may take back for as long as the draft waits.
+        let open = open || (name == "draft_withdraw" && !strange);
         hold!(open || self.book.last == before, "a tool of an ended turn wrote something: {name} {arguments}");
+        hold!(!strange || answer.is_err(), "a session took back what is not its own: {arguments}");
         if dice.chance(4) {
             // The answer was lost and the same call is made again.
             let posts = self.book.posts.len();
@@ -218,7 +288,8 @@ impl Life {
         // Its own gate, where it has one.
         let own = row.turn.and_then(|turn| self.book.turns.get(&turn)).map(|turn| turn.session);
         let other = self.book.any_turn(dice, false).map(|turn| turn.session);
-        let caller = match own.or(other) {
+        // One with whose conversation the person went on at a terminal acts for them, and is no stranger.
+        let caller = match own.or(other).filter(|session| !self.book.hooked.contains(session)) {
             Some(session) if !dice.chance(5) => Caller::Session(session),
             Some(_) | None => Caller::Unknown("no such process".to_owned()),
         };
