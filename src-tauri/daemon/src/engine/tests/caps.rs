@@ -268,3 +268,132 @@ fn a_capped_round_is_skipped_paused_and_outlived_like_any_other() {
     rig.show(&two);
     assert_eq!((rig.gate(gate.gate.id).gate.status, item_on(&rig, &two).state), (GateStatus::Superseded, ItemState::Gone));
 }
+
+/// A round that the cap held from the beginning, on which the person said Run now.
+fn run_by_hand(rig: &mut Rig, detail: &Detail) -> (GateId, ItemId) {
+    let gate = rig.planned(detail).gate.id;
+    assert_eq!(item_on(rig, detail).state, ItemState::Capped);
+    rig.resolve(gate, "run_now", None).unwrap();
+    (gate, item_on(rig, detail).id)
+}
+
+fn consequence(rig: &Rig, gate: GateId) -> Consequence {
+    rig.gate(gate).consequence.unwrap().0
+}
+
+/// Its round runs, and nothing of it is left or comes again, not by a start and not by a sweep.
+#[track_caller]
+fn runs_once(rig: &mut Rig, detail: &Detail, gate: GateId, item: ItemId) {
+    let turn = rig.prepare(item, detail);
+    assert_eq!((turn.gate, turn.by_hand, consequence(rig, gate)), (gate, true, Consequence::Ran));
+    rig.give(turn.id);
+    rig.record(&turn, "nothing").unwrap();
+    rig.end(turn.id, TurnEnd::Well);
+    rig.reopen();
+    rig.tick_after(600);
+    rig.sweep(&[detail]);
+    assert_eq!((rig.turns().len(), rig.count(EventKind::ConsequenceUnknown)), (1, 0));
+    assert!(rig.jobs().iter().all(|job| !matches!(job, Job::Release(_))), "{:?}", rig.jobs());
+}
+
+#[test]
+fn a_capped_round_that_was_blocked_rests_between_its_tries_and_starts_once() {
+    // CONS-12, P12, P13, P16, RUN-28
+    let mut rig = Rig::untrusted(NONE);
+    let detail = pull(1);
+    let (gate, item) = run_by_hand(&mut rig, &detail);
+    assert!(matches!(rig.start_release(item, &detail), Reply::NotNow));
+    assert_eq!(
+        (rig.item(item).state, consequence(&rig, gate)),
+        (ItemState::Blocked, Consequence::Ran),
+        "it has done what it could"
+    );
+    let trust = rig.open_gate(&detail).gate.id;
+    rig.resolve(trust, "trust_run", None).unwrap();
+    rig.take(Input::Done(Done::Trusted { gate: trust, written: Ok(()) }));
+    // Let through, its workspace cannot be made: it is tried again like any round, a while later each time.
+    for _ in 0..3 {
+        assert!(rig.jobs().contains(&Job::Release(item)));
+        assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+        rig.take(Input::Done(Done::Release { item, prepared: Err("no space left".into()) }));
+        let rests = rig.item(item);
+        assert_eq!((rests.state, rests.reason.as_str()), (ItemState::Released, "no space left"));
+        assert!(rests.try_after > rig.now && !rig.jobs().contains(&Job::Release(item)), "it rests: {:?}", rig.jobs());
+        assert_eq!((rig.wake(), consequence(&rig, gate)), (Some(rests.try_after), Consequence::Ran));
+        rig.now = rests.try_after;
+    }
+    assert_eq!(refused(rig.ask(Request::RetryGate(gate))).kind, RefusalKind::Conflict, "nothing of the gate's failed");
+    // Neither an end of the daemon nor its sudden death makes it unknown or lost.
+    assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+    rig.reopen();
+    runs_once(&mut rig, &detail, gate, item);
+}
+
+#[test]
+fn a_capped_round_that_an_orderly_stop_caught_in_its_start_waits_for_the_next_daemon() {
+    // CONS-08, CONS-10, K19
+    let mut rig = Rig::with(NONE, &[]);
+    let detail = pull(1);
+    let (gate, item) = run_by_hand(&mut rig, &detail);
+    for _ in 0..2 {
+        assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+        assert_eq!(consequence(&rig, gate), Consequence::Started);
+        let now = rig.now;
+        rig.engine().stopped(now).unwrap();
+        rig.reopen();
+        assert_eq!((consequence(&rig, gate), rig.item(item).state), (Consequence::Due, ItemState::Released));
+        assert!(rig.jobs().contains(&Job::Release(item)));
+    }
+    runs_once(&mut rig, &detail, gate, item);
+}
+
+#[test]
+fn a_capped_round_whose_start_was_put_off_is_known_not_to_have_run() {
+    // CONS-08, CONS-10, P16, ROUND-27, RUN-28
+    let rooms = ["", "[agents]\nmax_running = 1\n"];
+    for (n, more) in rooms.iter().enumerate() {
+        let mut rig = Rig::with(&format!("{NONE}{more}"), &[]);
+        let (detail, other) = (pull(1), pull(2));
+        rig.sweep(&[&detail, &other]);
+        let gate = rig.open_gate(&detail).gate.id;
+        rig.resolve(gate, "run_now", None).unwrap();
+        let item = item_on(&rig, &detail).id;
+        assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+        assert_eq!(consequence(&rig, gate), Consequence::Started);
+        if n == 0 {
+            // The person works where it would.
+            let workplace = wloop_core::github::busy::Workplace { typed_at: Some(rig.now), ..Default::default() };
+            let prepared = Prepared { folder: "/trees/1".into(), head: head(1), merge_base: head(0xbb), workplace };
+            rig.take(Input::Done(Done::Release { item, prepared: Ok(prepared) }));
+        } else {
+            // Another round took the last place meanwhile.
+            rig.by_hand(&other, None).unwrap();
+            let turn = rig.prepare(item_on(&rig, &other).id, &other);
+            rig.give(turn.id);
+            rig.end_release(item, &detail);
+        }
+        let waits = rig.item(item);
+        assert_eq!((waits.state, consequence(&rig, gate)), (ItemState::Released, Consequence::Due), "{more}: {}", waits.reason);
+        assert!(waits.try_after > rig.now);
+        rig.reopen();
+        assert_eq!((consequence(&rig, gate), rig.item(item).state), (Consequence::Due, ItemState::Released), "{more}");
+        let before = rig.turns().len();
+        rig.pass(3_600);
+        let turn = rig.prepare(item, &detail);
+        assert_eq!((turn.gate, consequence(&rig, gate), rig.turns().len()), (gate, Consequence::Ran, before + 1), "{more}");
+    }
+    // The head moved while its workspace was made: it is made again, for the head as it is then.
+    let mut rig = Rig::with(NONE, &[]);
+    let mut detail = pull(1);
+    let (gate, item) = run_by_hand(&mut rig, &detail);
+    let old = detail.clone();
+    assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+    detail.summary.head = head(2);
+    rig.show(&detail);
+    rig.end_release(item, &old);
+    assert_eq!((consequence(&rig, gate), rig.turns().len()), (Consequence::Due, 0));
+    rig.reopen();
+    assert!(rig.jobs().contains(&Job::Release(item)));
+    runs_once(&mut rig, &detail, gate, item);
+    assert_eq!(rig.turns()[0].head, head(2));
+}

@@ -2,6 +2,7 @@
 
 mod repairs;
 mod sessions;
+mod words;
 
 use serde_json::json;
 use wloop_core::consequence::Consequence;
