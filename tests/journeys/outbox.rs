@@ -264,6 +264,13 @@ async fn a_crash_between_the_proposal_and_its_approval_leaves_the_draft_held() {
     // The same proposal once more is the same draft.
     let body = DraftRequest { send: false, ..body };
     assert_eq!(stage.client().propose_draft(&body).await.expect("it answers").id, draft.id);
+    // Edited meanwhile, it is not let out by a call that holds another text: nobody asked for the edited one to go at once.
+    let edit = DraftEdit { text: Some("Thanks a lot!".to_owned()), broadcast: None, gate: None };
+    stage.client().edit_draft(&draft.id, &edit).await.expect("it is edited");
+    let body = DraftRequest { send: true, ..body };
+    let refused = stage.client().propose_draft(&body).await.expect_err("another text").to_string();
+    assert!(refused.contains("has another text by now"), "{refused}");
+    assert_eq!(waiting(&stage).await.text, "Thanks a lot!");
     let discard = Discard { reason: Some("not now".to_owned()) };
     let dropped = stage.client().discard_draft(&draft.id, &discard).await.expect("it is dropped");
     assert_eq!((dropped.state.as_str(), dropped.reason.as_deref()), ("dropped", Some("not now")));

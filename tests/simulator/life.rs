@@ -11,7 +11,7 @@ use wloop_core::id::{ItemId, PostId, SessionId, TurnId};
 use wloop_core::stops::BlockKind;
 use wloop_daemon::edge::Ids;
 use wloop_daemon::engine::{Engine, Reply};
-use wloop_daemon::input::{AgentEvent, Done, Input, Job, Observation, Prepared, Request, Starting, TurnEnd};
+use wloop_daemon::input::{AgentEvent, Caller, Done, Input, Job, Observation, Prepared, Request, Starting, TurnEnd};
 use wloop_daemon::refusal::{Answer, EngineError};
 use wloop_daemon::settings::Rules;
 use wloop_store::rows::{ProcessRow, TrustRow};
@@ -51,6 +51,8 @@ pub(crate) fn read<T>(found: Result<T, StoreError>) -> Held<T> {
 
 /// As many agents run at once.
 pub(crate) const PLACES: u32 = 2;
+/// Steps from one look at the whole ledger to the next; what may still move is looked at after each.
+const WHOLE: usize = 24;
 /// Inputs that matter in one life: all but sweeps, reads and ticks that the ledger recorded nothing of, and those of strangers.
 pub(crate) const INPUTS: usize = 1_000;
 
@@ -101,8 +103,15 @@ impl Life {
         let memory = std::path::Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         let folder = folder.map_err(|fault| Broken(format!("no folder for a life: {fault}")))?;
+        let mut rules = rules.clone();
+        // In some lives the daily caps are small, so that much is held by them.
+        match seed % 5 {
+            1 => rules.config.github.rounds.per_day = 3,
+            2 => rules.config.github.rounds.per_pull_request = 1,
+            _ => {}
+        }
         let mut life = Self {
-            rules: rules.clone(),
+            rules,
             wall: start(),
             github: Github::new(start()),
             flying: Vec::new(),
@@ -176,8 +185,10 @@ impl Life {
             }
             self.note(|| format!("-- {n}: {step}"));
             self.step(*step).map_err(|broken| Broken(format!("{}\n  at step {n} of the script", broken.0)))?;
-            if n % 24 == 0 {
+            if n % WHOLE == 0 {
                 self.check_all()?;
+            } else {
+                self.check_moving()?;
             }
         }
         self.note(|| "-- the end: faults cease".to_owned());
@@ -213,6 +224,8 @@ impl Life {
                 let wall = self.wall;
                 let stopped = self.engine_mut()?.stopped(wall);
                 hold!(stopped.is_ok() || self.disk_full, "an orderly stop failed: {stopped:?}");
+                // The end of the daemon may be recorded although the disk is as good as full.
+                self.look(Hand::Other)?;
                 self.flying.retain(|f| matches!(f, Flying::Call(..)));
                 // A drain waits for calls, and for nothing else.
                 for at in (0..self.flying.len()).rev() {
@@ -232,12 +245,15 @@ impl Life {
     /// Hands one input in, and looks at what the ledger recorded of it. Only a refusal, and a full disk while it is full, may come back.
     pub(crate) fn hand_in(&mut self, input: Input) -> Held<Answer<Reply>> {
         let hand = match &input {
-            Input::Request { caller: wloop_daemon::input::Caller::Person, .. } => Hand::Person,
+            Input::Request { caller: Caller::Person, .. } => Hand::Person,
+            Input::Request { caller: Caller::Session(session), .. } if self.book.hooked.contains(session) => {
+                Hand::Driven(*session)
+            }
             Input::Tick => Hand::Tick,
             Input::Request { .. } | Input::Observed(_) | Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => Hand::Other,
         };
         let matters = match &input {
-            Input::Request { caller, .. } => !matches!(caller, wloop_daemon::input::Caller::Unknown(_)),
+            Input::Request { caller, .. } => !matches!(caller, Caller::Unknown(_)),
             Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => true,
             Input::Observed(_) | Input::Tick => false,
         };

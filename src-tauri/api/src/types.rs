@@ -297,6 +297,9 @@ pub struct PlanItem {
     /// Whether its unit is muted: it is not announced (WIN-39).
     #[serde(default)]
     pub muted: bool,
+    /// The place of a released round among those that wait to start, from 1 (RUN-28).
+    #[serde(default)]
+    pub place: Option<u64>,
 }
 
 /// What to do with the planned rounds of a unit.

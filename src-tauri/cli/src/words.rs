@@ -77,11 +77,16 @@ pub(crate) fn plan_state(now: Timestamp, item: &PlanItem) -> (Tone, String) {
             left => (Tone::Warn, format!("starts {left}")),
         },
         ("counting_down" | "waiting", _) => (Tone::Warn, "waits for you".to_owned()),
-        ("released", _) => (Tone::Good, "released".to_owned()),
+        ("released", _) => (Tone::Good, item.place.map_or_else(|| "released".to_owned(), queued)),
         ("blocked", _) => (Tone::Warn, "blocked".to_owned()),
         ("capped", _) => (Tone::Warn, "held by the daily cap".to_owned()),
         (other, _) => (Tone::Plain, other.replace('_', " ")),
     }
+}
+
+/// The place of a released round among those that wait to start (RUN-28).
+pub(crate) fn queued(place: u64) -> String {
+    if place == 1 { "starts next".to_owned() } else { format!("queued, number {place}") }
 }
 
 /// That GitHub asked to wait, and until when (GH-SYNC-38).

@@ -230,7 +230,7 @@ fn a_pipe_is_given_tab_separated_lines() {
     );
     assert_eq!(
         lines(&["plan"]),
-        format!("a1\twaiting\tgithub:PR_1\tacme/api#1\treview\treview\tfirst\t\t{GATE_ID}\tyou were asked\t\t\t\n")
+        format!("a1\twaiting\tgithub:PR_1\tacme/api#1\treview\treview\tfirst\t\t{GATE_ID}\tyou were asked\t\t\t\t\n")
     );
     assert_eq!(
         lines(&["turns"]),

@@ -1,6 +1,8 @@
 //! What is known of a pull request, as the provider read it: values only. What follows from them is in the modules below.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::calendar::Calendar;
 
 /// The kind of a GitHub account: its `__typename`. Whether it is a bot follows from this and the configured list, never from its
 /// name (GH-SYNC-47).
@@ -342,6 +344,18 @@ impl Detail {
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.summary.state == PullState::Open
+    }
+
+    /// When it ended; `None` while it is open, and again once it was reopened.
+    #[must_use]
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        if self.is_open() { None } else { self.merged_at.max(self.closed_at) }
+    }
+
+    /// Whether it ended so short a while ago that the inventory keeps it: `retention` is working time (GH-SYNC-01).
+    #[must_use]
+    pub fn just_ended(&self, calendar: &Calendar, retention: SignedDuration, now: Timestamp) -> bool {
+        self.ended_at().is_some_and(|ended| calendar.working_time(ended, now) < retention)
     }
 }
 

@@ -11,6 +11,7 @@ pub mod github;
 pub mod id;
 pub mod plan;
 pub mod post;
+pub mod queue;
 pub mod rules;
 pub mod session;
 pub mod stops;

@@ -11,6 +11,7 @@ mod drafts;
 mod gates;
 mod holds;
 mod jobs;
+pub(crate) use jobs::waiting;
 mod observe;
 pub(crate) mod offers;
 mod plan;
@@ -43,6 +44,11 @@ pub use turns::StartOrder;
 
 /// A clock that went back by less than this is only jitter.
 const CLOCK_JITTER: SignedDuration = SignedDuration::from_secs(2);
+
+/// Whether the clock was set back since the ledger last took something in.
+fn clock_went_back(last: Timestamp, now: Timestamp) -> bool {
+    last.duration_since(now) > CLOCK_JITTER
+}
 
 /// What an input came to.
 #[derive(Debug)]
@@ -285,7 +291,7 @@ impl Cx<'_> {
     /// announced and nothing waits for the length of the jump (WIN-19).
     fn notice_clock(&mut self) -> Answer<()> {
         let last = self.tx.last_now()?;
-        if last.duration_since(self.now) > CLOCK_JITTER {
+        if clock_went_back(last, self.now) {
             self.tx.move_times_back(last.duration_since(self.now), self.now)?;
         }
         self.tx.set_last_now(self.now)?;

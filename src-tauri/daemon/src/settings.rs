@@ -169,6 +169,13 @@ impl Rules {
         over.enabled && over.mode.unwrap_or(workflow.mode) == Act::Act
     }
 
+    /// How many turns of an agent run at once (RUN-28).
+    #[must_use]
+    pub fn most_of(&self, agent: &str) -> usize {
+        let most = self.config.agents.get(agent).and_then(|entry| entry.max_running);
+        most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX)
+    }
+
     /// The agent that runs: the one an intent names, else the configuration's default, else `claude-code`.
     #[must_use]
     pub fn agent_for(&self, intent: Option<&str>) -> String {

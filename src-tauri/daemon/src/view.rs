@@ -8,8 +8,12 @@ use wloop_core::gate::{Actor, Gate, GateKind};
 use wloop_core::github::{Shape, Side};
 use wloop_core::id::UnitRef;
 use wloop_core::post::PostState;
+use wloop_core::queue::{self, Queued};
 use wloop_core::stops::HoldKind;
 use wloop_store::{BlockRow, EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow};
+
+use crate::engine::waiting;
+use crate::settings::Rules;
 
 mod drafts;
 
@@ -130,8 +134,14 @@ fn actor(actor: &Actor) -> (String, Option<String>, Option<String>) {
     (kind.to_owned(), which, via)
 }
 
+/// Planned rounds, the released ones with their place (RUN-28).
+pub(crate) fn plan(reads: &Reads<'_>, rules: &Rules, rows: &[ItemRow]) -> Result<Vec<api::PlanItem>, StoreError> {
+    let queue = waiting(reads, rules)?;
+    rows.iter().map(|row| item(reads, &queue, row)).collect()
+}
+
 /// A planned round.
-pub(crate) fn item(reads: &Reads<'_>, row: &ItemRow) -> Result<api::PlanItem, StoreError> {
+fn item(reads: &Reads<'_>, queue: &[Queued], row: &ItemRow) -> Result<api::PlanItem, StoreError> {
     let guidance: Vec<String> = reads.guidance(&row.unit)?.into_iter().map(|g| g.text).collect();
     Ok(api::PlanItem {
         id: row.id.to_string(),
@@ -149,6 +159,7 @@ pub(crate) fn item(reads: &Reads<'_>, row: &ItemRow) -> Result<api::PlanItem, St
         cap: row.cap.map(|held| held.cap.as_str().to_owned()),
         cap_day: row.cap.map(|held| held.day.to_string()),
         muted: muted(reads, &row.unit)?,
+        place: queue::place(queue, row.id).and_then(|place| u64::try_from(place).ok()),
     })
 }
 

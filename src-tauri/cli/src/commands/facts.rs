@@ -7,7 +7,7 @@ use crate::args::FactsArguments;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Cell, Listing, Tone};
-use crate::words::unit_row;
+use crate::words::{queued, unit_row};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -97,7 +97,8 @@ fn page(context: &Context, unit: &UnitDetail) -> String {
         row(workflow, Tone::Dim, &format!("skipped because {}", skipped.because));
     }
     for item in &unit.rounds {
-        row("planned", Tone::Warn, &format!("{} is {}: {}", item.intent, item.state.replace('_', " "), item.reason));
+        let place = item.place.map(|place| format!(" ({})", queued(place))).unwrap_or_default();
+        row("planned", Tone::Warn, &format!("{} is {}{place}: {}", item.intent, item.state.replace('_', " "), item.reason));
     }
     for action in &unit.actions {
         let how = match (&action.disabled, action.enabled) {

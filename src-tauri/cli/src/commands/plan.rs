@@ -109,6 +109,7 @@ fn fields(item: &PlanItem) -> Vec<String> {
         item.guidance.clone().unwrap_or_default(),
         item.cap.clone().unwrap_or_default(),
         if item.muted { "muted" } else { "" }.to_owned(),
+        item.place.map(|place| place.to_string()).unwrap_or_default(),
     ]
 }
 

@@ -42,6 +42,18 @@ fn a_countdown_ticks_to_its_deadline() {
     assert_eq!(table(&[], 0), "no round is planned\n");
 }
 
+// RUN-28
+#[test]
+fn a_queued_round_is_shown_with_its_place() {
+    let mut plan = [item("aa", 1, "released"), item("bb", 2, "released"), item("cc", 3, "released")];
+    (plan[0].place, plan[1].place) = (Some(1), Some(2));
+    let told = table(&plan, 0);
+    for (unit, state) in [(1, "starts next"), (2, "queued, number 2"), (3, "released ")] {
+        assert!(told.contains(&format!("acme/api#{unit}  review  {state}")), "{told}");
+    }
+    assert!(super::fields(&plan[1]).ends_with(&["2".to_owned()]));
+}
+
 // GH-SYNC-38
 #[test]
 fn a_round_that_waits_for_github_says_until_when() {
@@ -75,6 +87,6 @@ fn a_pipe_is_told_each_change_once_and_what_is_gone() {
     assert_eq!(told(changed(&mut known, Vec::new())), ["aa gone"]);
     assert_eq!(
         tabbed(&fields(&item("aa", 1, "counting_down"))),
-        "aa\tcounting_down\tgithub:PR_1\tacme/api#1\treview\treview\tfirst\t2026-01-05T10:00:42Z\tcc\tyou were asked\t\t\t"
+        "aa\tcounting_down\tgithub:PR_1\tacme/api#1\treview\treview\tfirst\t2026-01-05T10:00:42Z\tcc\tyou were asked\t\t\t\t"
     );
 }

@@ -4,8 +4,10 @@ use jiff::Timestamp;
 use wloop_core::consequence::Consequence;
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
-use wloop_store::{ItemRow, Reads};
+use wloop_core::queue::{self, Queued};
+use wloop_store::{Reads, StoreError};
 
+use super::clock_went_back;
 use super::observe::GITHUB;
 use crate::edge::planted;
 use crate::input::{Job, Wake};
@@ -51,30 +53,49 @@ pub(super) fn due(reads: &Reads<'_>, rules: &Rules, generation: i64, now: Timest
     if provider.as_ref().is_none_or(|p| p.next_sweep_at <= now) {
         jobs.push(Job::Sweep);
     }
-    let free = usize::try_from(rules.config.agents_max_running).unwrap_or(usize::MAX).saturating_sub(running.len());
-    // By-hand rounds go before automatic ones, else in order of planning (RUN-28).
-    let mut released = reads.items_in(ItemState::Released)?;
-    if planted!("consequence_before_its_record") {
-        released.extend(reads.items_in(ItemState::CountingDown)?);
-    }
-    released.retain(|item| item.try_after <= now);
-    released.retain(|item| item.cap.is_none() || !failed(reads, item).unwrap_or(false));
-    released.sort_by_key(|item| (!item.by_hand, item.planned_at, item.id));
-    jobs.extend(released.into_iter().take(free).map(|item| Job::Release(item.id)));
+    let running: Vec<String> = running.into_iter().map(|turn| turn.agent).collect();
+    let most = usize::try_from(rules.config.agents_max_running).unwrap_or(usize::MAX);
+    let start = queue::startable(&waiting(reads, rules)?, &running, most, |agent| rules.most_of(agent), now);
+    jobs.extend(start.into_iter().map(Job::Release));
     jobs.extend(reads.pulls_to_read(now, READS)?.into_iter().map(Job::ReadDetail));
     Ok(jobs)
 }
 
-/// Whether what the cap had held failed to start: only the person tries it again (CONS-12).
-fn failed(reads: &Reads<'_>, item: &ItemRow) -> Answer<bool> {
-    let gate = reads.gate(item.gate)?;
-    Ok(gate.and_then(|row| row.consequence).is_some_and(|(state, _)| state == Consequence::Failed))
+/// The released rounds that wait for their place, in the order of their start (RUN-28).
+pub(crate) fn waiting(reads: &Reads<'_>, rules: &Rules) -> Result<Vec<Queued>, StoreError> {
+    let mut released = reads.items_in(ItemState::Released)?;
+    if planted!("consequence_before_its_record") {
+        released.extend(reads.items_in(ItemState::CountingDown)?);
+    }
+    let mut rounds = Vec::with_capacity(released.len());
+    for item in released {
+        let gate = reads.gate(item.gate)?;
+        // What the cap had held and what then failed to start is the person's to try again (CONS-12).
+        if item.cap.is_some() && gate.as_ref().and_then(|row| row.consequence).is_some_and(|(c, _)| c == Consequence::Failed) {
+            continue;
+        }
+        let intent = rules.profile.intents.get(&item.intent);
+        rounds.push(Queued {
+            item: item.id,
+            by_hand: item.by_hand,
+            released_at: gate.and_then(|row| row.gate.closed).map_or(item.planned_at, |closed| closed.at),
+            agent: rules.agent_for(intent.and_then(|intent| intent.agent.as_deref())),
+            try_after: item.try_after,
+        });
+    }
+    queue::order(&mut rounds);
+    Ok(rounds)
 }
 
 /// The next instant at which something falls due by time alone.
 pub(super) fn next_wake(reads: &Reads<'_>, rules: &Rules, now: Timestamp) -> Answer<Option<Wake>> {
     let mut wakes: Vec<Wake> = Vec::new();
     let mut add = |at: Timestamp, reason: String| wakes.push(Wake { at, reason });
+    // Times that wait for the clock as it was are moved with the next input that the ledger takes; without one, on a full disk say,
+    // they would wait for the length of the jump (WIN-19).
+    if clock_went_back(reads.last_now()?, now) {
+        add(now, "the clock was set back".to_owned());
+    }
     if let Some((at, gate)) = reads.next_deadline()? {
         add(at, format!("the window of gate {} ends", &gate.to_string()[..6]));
     }

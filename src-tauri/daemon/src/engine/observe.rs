@@ -185,8 +185,8 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// A watched pull request that no search returned: it leaves, unless the person named it and it is open (GH-SYNC-02).
-    /// `told` is what it answered when it was asked for by its id; without that the last read counts.
+    /// A watched pull request that no search returned: it leaves, unless the person named it and it is open (GH-SYNC-02), or it ended
+    /// a short while ago (GH-SYNC-01). `told` is what it answered when it was asked for by its id; without that the last read counts.
     fn not_returned(
         &mut self,
         unit: &UnitRef,
@@ -212,6 +212,15 @@ impl Cx<'_> {
             return Ok(());
         }
         if !complete {
+            return Ok(());
+        }
+        let moved = told.as_ref().is_some_and(|told| told.state != summary.state || told.updated_at != summary.updated_at);
+        let retention = self.rules.config.github.retention;
+        if !open && row.detail.as_ref().is_some_and(|d| d.just_ended(&self.rules.calendar(), retention, self.now)) {
+            if moved {
+                row.wants_detail = true;
+                self.tx.put_pull(&row)?;
+            }
             return Ok(());
         }
         row.watched = false;
@@ -244,7 +253,16 @@ impl Cx<'_> {
         match result {
             Ok(detail) => {
                 let watched = self.tx.pull(unit)?.is_some_and(|row| row.watched);
-                self.put_detail(unit, detail, watched, None)?;
+                // One that no search returns any more turns out to have ended: the inventory keeps it for a while (GH-SYNC-01).
+                let kept = detail.just_ended(&self.rules.calendar(), self.rules.config.github.retention, self.now);
+                self.put_detail(unit, detail, watched || kept, None)?;
+                if kept && !watched {
+                    self.event(NewEvent {
+                        unit: Some(unit.clone()),
+                        data: json!({ "after": "watched", "why": "it ended" }),
+                        ..event(EventKind::UnitSituation, "watched")
+                    })?;
+                }
                 self.settle_echoes(unit)?;
                 self.repeat_incomplete(unit)?;
                 self.plan_unit(unit)
@@ -275,8 +293,8 @@ impl Cx<'_> {
     /// A pull request that the person named (GH-SYNC-01 h).
     pub(super) fn see_asked(&mut self, detail: Detail) -> Answer<()> {
         let unit = UnitRef::github(&detail.summary.id);
-        let open = detail.is_open();
-        self.put_detail(&unit, detail, open, Some(Reason::Asked))?;
+        let kept = detail.is_open() || detail.just_ended(&self.rules.calendar(), self.rules.config.github.retention, self.now);
+        self.put_detail(&unit, detail, kept, Some(Reason::Asked))?;
         self.settle_echoes(&unit)?;
         self.plan_unit(&unit)
     }

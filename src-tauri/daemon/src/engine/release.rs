@@ -191,8 +191,7 @@ impl Cx<'_> {
         let Some(intent) = self.rules.profile.intents.get(&item.intent) else { return Ok(()) };
         let gate = self.gate(item.gate)?;
         let agent = self.rules.agent_for(intent.agent.as_deref());
-        let of_agent = self.rules.config.agents.get(&agent).and_then(|entry| entry.max_running).unwrap_or(u32::MAX);
-        if running.iter().filter(|turn| turn.agent == agent).count() >= usize::try_from(of_agent).unwrap_or(usize::MAX) {
+        if running.iter().filter(|turn| turn.agent == agent).count() >= self.rules.most_of(&agent) {
             let why = format!("as many of them run as `agents.{agent}.max_running` allows");
             return self.defer_item(&item, &why, SLOT);
         }

@@ -202,7 +202,7 @@ async fn resolve_gate(
 
 async fn get_plan(State(shared): State<Shared>) -> Answer<Vec<api::PlanItem>> {
     let mut items: Vec<api::PlanItem> =
-        shared.outside.hub.read(|reads| reads.pending_items()?.iter().map(|row| view::item(reads, row)).collect())?;
+        shared.outside.hub.read(|reads| view::plan(reads, &shared.outside.rules, &reads.pending_items()?))?;
     let waits = health::waiting_until(&shared.outside)?;
     for item in &mut items {
         item.waiting_until = waits;

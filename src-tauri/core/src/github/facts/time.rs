@@ -56,11 +56,7 @@ impl View<'_> {
 
     /// The working time since it ended; zero while it is open, and again once it was reopened.
     fn finished_for(&self) -> SignedDuration {
-        if self.detail.is_open() {
-            return SignedDuration::ZERO;
-        }
-        let ended = self.detail.merged_at.max(self.detail.closed_at);
-        ended.map_or(SignedDuration::ZERO, |ended| self.settings.calendar.working_time(ended, self.now))
+        self.detail.ended_at().map_or(SignedDuration::ZERO, |ended| self.settings.calendar.working_time(ended, self.now))
     }
 
     /// Whether its checks are to run and nothing of them has moved for long (GH-FACT-18).

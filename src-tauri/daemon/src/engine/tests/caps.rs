@@ -298,7 +298,7 @@ fn runs_once(rig: &mut Rig, detail: &Detail, gate: GateId, item: ItemId) {
 
 #[test]
 fn a_capped_round_that_was_blocked_rests_between_its_tries_and_starts_once() {
-    // CONS-12, P12, P13, P16, RUN-28
+    // CONS-12, RUN-31, P12, P13, P16
     let mut rig = Rig::untrusted(NONE);
     let detail = pull(1);
     let (gate, item) = run_by_hand(&mut rig, &detail);
@@ -331,7 +331,7 @@ fn a_capped_round_that_was_blocked_rests_between_its_tries_and_starts_once() {
 
 #[test]
 fn a_capped_round_that_an_orderly_stop_caught_in_its_start_waits_for_the_next_daemon() {
-    // CONS-08, CONS-10, K19
+    // CONS-08, CONS-10, RUN-36
     let mut rig = Rig::with(NONE, &[]);
     let detail = pull(1);
     let (gate, item) = run_by_hand(&mut rig, &detail);
@@ -349,7 +349,7 @@ fn a_capped_round_that_an_orderly_stop_caught_in_its_start_waits_for_the_next_da
 
 #[test]
 fn a_capped_round_whose_start_was_put_off_is_known_not_to_have_run() {
-    // CONS-08, CONS-10, P16, ROUND-27, RUN-28
+    // CONS-08, CONS-10, P16, ROUND-06, ROUND-27
     let rooms = ["", "[agents]\nmax_running = 1\n"];
     for (n, more) in rooms.iter().enumerate() {
         let mut rig = Rig::with(&format!("{NONE}{more}"), &[]);

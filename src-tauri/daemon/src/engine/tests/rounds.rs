@@ -326,6 +326,25 @@ fn at_most_so_many_turns_run_at_once_and_by_hand_goes_first() {
 }
 
 #[test]
+fn released_rounds_start_in_the_order_of_their_release() {
+    // RUN-28
+    let mut rig = Rig::with("[agents]\nmax_running = 1", &[]);
+    let (one, two, three) = (pull(1), pull(2), pull(3));
+    rig.sweep(&[&one, &two, &three]);
+    for detail in [&three, &one, &two] {
+        rig.pass(1);
+        let gate = rig.open_gate(detail).gate.id;
+        rig.resolve(gate, "run_now", None).unwrap();
+    }
+    let item = |rig: &Rig, d: &Detail| rig.items().into_iter().find(|i| i.unit == unit(d)).unwrap().id;
+    let queue = crate::engine::waiting(&rig.read(), &rig.rules).unwrap();
+    let order: Vec<_> = queue.iter().map(|round| round.item).collect();
+    assert_eq!(order, [&three, &one, &two].map(|d| item(&rig, d)), "not in the order of their planning");
+    let first = item(&rig, &three);
+    assert_eq!(rig.jobs().into_iter().filter(|j| matches!(j, Job::Release(_))).collect::<Vec<_>>(), [Job::Release(first)]);
+}
+
+#[test]
 fn one_agent_has_a_limit_of_its_own() {
     // RUN-28
     let mut rig = Rig::with("[agents]\nmax_running = 4\n\n[agents.claude-code]\npreset = \"claude-code\"\nmax_running = 1", &[]);
@@ -340,6 +359,8 @@ fn one_agent_has_a_limit_of_its_own() {
     }
     assert_eq!(rig.turns().len(), 1);
     assert!(item(&rig, &two).reason.contains("`agents.claude-code.max_running`"), "{:?}", item(&rig, &two));
+    rig.pass(3);
+    assert!(!rig.jobs().contains(&Job::Release(item(&rig, &two).id)), "it waits for its place and is not tried again and again");
     let turn = rig.turns().remove(0);
     rig.give(turn.id);
     rig.end(turn.id, TurnEnd::Well);

@@ -192,7 +192,14 @@ fn a_driven_session_answers_for_plan_and_trust_and_never_for_its_own_drafts() {
         assert!(refusal.kind == RefusalKind::Forbidden && refusal.detail.contains("asked this itself"), "{told}: {refusal:?}");
     }
     assert_eq!(rig.post(draft).state, PostState::Held);
-    rig.ask(resolve(gate, "approve")).unwrap();
+    // Nor through the same conversation, gone on with somewhere else; another one acts for the person.
+    rig.agent(turn.id, AgentEvent::Conversation("the-same".to_owned()));
+    let elsewhere = rig.hook(HookEvent::UserPromptSubmit, "the-same");
+    let refusal = refused(rig.through(elsewhere, resolve(gate, "approve")));
+    assert!(refusal.detail.contains("asked this itself"), "{refusal:?}");
+    assert_eq!(rig.post(draft).state, PostState::Held);
+    let other = rig.hook(HookEvent::UserPromptSubmit, "another");
+    rig.through(other, resolve(gate, "approve")).unwrap();
     assert_eq!(rig.post(draft).state, PostState::Queued);
 }
 

@@ -18,7 +18,7 @@ fn asked(rig: &mut Rig, n: u64) -> Detail {
     detail
 }
 
-fn summary_by_id(detail: &Detail) -> Detail {
+pub(super) fn summary_by_id(detail: &Detail) -> Detail {
     let mut told = detail.clone();
     told.summary.reasons.clear();
     told

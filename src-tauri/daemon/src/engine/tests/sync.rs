@@ -30,6 +30,48 @@ fn a_pull_request_leaves_at_the_first_complete_sweep_without_a_reason() {
 }
 
 #[test]
+fn one_that_ended_stays_for_a_while_of_working_time() {
+    // GH-SYNC-01, GH-SYNC-02
+    let mut rig = Rig::new();
+    let (mut merged, dropped) = (pull(1), pull(2));
+    rig.sweep(&[&merged, &dropped]);
+    let gate = rig.open_gate(&merged);
+    let watched = |rig: &Rig, d: &Detail| rig.read().pull(&unit(d)).unwrap().unwrap().watched;
+    // No search returns them any more; what became of them is read.
+    rig.inventory(&[], true);
+    assert_eq!(rig.gate(gate.gate.id).gate.status, GateStatus::Superseded, "nothing starts meanwhile");
+    assert_eq!(rig.to_read(), ["PR_1", "PR_2"].map(str::to_owned).into());
+    merged.summary.state = PullState::Merged;
+    merged.merged_at = Some(rig.now);
+    rig.show(&merged);
+    rig.show(&dropped);
+    assert!(watched(&rig, &merged) && !watched(&rig, &dropped), "only the one that ended is kept");
+    assert!(rig.open_gates().is_empty());
+    // Three nights and a weekend are no working time; 80 hours of work are: nine working days.
+    rig.pass(9 * 24 * 3_600);
+    rig.inventory(&[], true);
+    assert!(watched(&rig, &merged), "not yet");
+    assert!(rig.to_read().is_empty(), "what ended and does not move is not read");
+    let mut told = sweeps::summary_by_id(&merged);
+    told.summary.updated_at = rig.now;
+    rig.inventory(&[&told], true);
+    assert_eq!(rig.to_read(), ["PR_1"].map(str::to_owned).into(), "what moved is");
+    rig.show(&merged);
+    rig.reopen();
+    rig.pass(6 * 24 * 3_600);
+    rig.inventory(&[], false);
+    assert!(watched(&rig, &merged), "not by a sweep that is not complete");
+    rig.inventory(&[], true);
+    assert!(!watched(&rig, &merged));
+    rig.show(&merged);
+    assert!(!watched(&rig, &merged), "it does not come back by being read");
+    // One that was reopened is open, and the searches say whether it is watched.
+    merged.summary.state = PullState::Open;
+    rig.sweep(&[&merged]);
+    assert!(watched(&rig, &merged));
+}
+
+#[test]
 fn a_fast_sweep_reads_what_moved_and_what_is_attended() {
     // GH-SYNC-12
     let mut rig = Rig::new();

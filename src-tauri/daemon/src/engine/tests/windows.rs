@@ -164,6 +164,19 @@ fn a_clock_set_back_delays_nothing_else_by_its_step() {
 }
 
 #[test]
+fn a_clock_set_back_is_waited_for_by_nothing_even_where_the_ledger_took_nothing_in() {
+    // WIN-19
+    let mut rig = Rig::new();
+    rig.planned(&pull(1));
+    assert!(rig.wake().unwrap() > rig.now);
+    // As on a full disk: the tick that follows the jump is lost.
+    rig.pass(-3_600);
+    assert!(rig.wake().unwrap() <= rig.now, "it is tried again at once, and not in an hour");
+    rig.take(Input::Tick);
+    assert!(rig.wake().unwrap() > rig.now, "once it is taken in, nothing is left to try");
+}
+
+#[test]
 fn a_skipped_round_does_not_run_and_counts_for_nothing() {
     // WIN-10, WIN-11, CONS-15
     let mut rig = Rig::new();

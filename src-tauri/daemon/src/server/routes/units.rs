@@ -43,7 +43,7 @@ pub(in crate::server) async fn detail(shared: &Shared, unit: &UnitRef) -> Answer
     let (rules, now) = (&shared.outside.rules, shared.outside.hub.now());
     let found = shared.outside.hub.read(|reads| {
         let Some(row) = reads.pull(unit)? else { return Ok::<_, StoreError>(None) };
-        let rounds = reads.pending_items_of(unit)?.iter().map(|item| view::item(reads, item)).collect::<Result<Vec<_>, _>>()?;
+        let rounds = view::plan(reads, rules, &reads.pending_items_of(unit)?)?;
         let own = reads.holds_on(unit)?;
         let kept = reads.guidance(unit)?;
         let bare = api::UnitDetail {

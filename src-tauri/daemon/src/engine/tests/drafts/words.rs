@@ -51,6 +51,10 @@ fn the_gate_alone_holds_the_decision_in_the_words_of_the_profile() {
     rig.resolve(gate, "off", None).unwrap();
     rig.reopen();
     assert!(rig.jobs().contains(&Job::Send(draft)));
+    // And what became of its sending takes nothing of the decision back.
+    rig.try_send(draft, at_head(&pull(1)));
+    rig.outcome(draft, SendOutcome::Refused { kind: No::Invalid, why: "Validation Failed".into() });
+    assert_eq!((rig.gate(gate).gate.status, rig.post(draft).state), (GateStatus::Approved, PostState::Failed));
 }
 
 #[test]
