@@ -178,6 +178,10 @@ impl Cx<'_> {
         let row = self.gate(id)?;
         self.not_its_own(row.turn)?;
         match row.consequence {
+            Some((Consequence::Failed, _)) if row.gate.kind == GateKind::Plan && !self.still_released(id)? => {
+                let words = format!("the round that gate `{}` released is not planned any more", &id.to_string()[..6]);
+                Err(Refusal::new(RefusalKind::Conflict, words).about(id).into())
+            }
             Some((Consequence::Failed, _)) => {
                 self.tx.set_consequence(id, Consequence::Failed, Consequence::Due, "tried again", self.now)?;
                 self.event(self.about(&row, EventKind::ConsequenceRetried, self.acting.clone()))?;
@@ -192,6 +196,13 @@ impl Cx<'_> {
                 Err(Refusal::new(RefusalKind::Conflict, words).about(id).into())
             }
         }
+    }
+
+    /// Whether the round that a plan gate released still waits for its start. One that was taken back, or left the plan, is not tried
+    /// again by its gate: nothing would ever run it.
+    fn still_released(&self, id: GateId) -> Answer<bool> {
+        let item = self.tx.item_by_gate(id)?;
+        Ok(item.is_some_and(|item| matches!(item.state, ItemState::Released | ItemState::Blocked)))
     }
 
     /// The person has looked after what failed or cannot be told, and does not want to be told of it again (CONS-11).

@@ -192,6 +192,9 @@ fn a_capped_round_that_fails_to_start_is_tried_again_by_the_person_alone() {
     rig.ask(Request::DismissPlan { unit: unit(&two) }).unwrap();
     assert_eq!(item_on(&rig, &two).state, ItemState::Gone);
     assert!(rig.read().consequences_unseen(Consequence::Failed).unwrap().is_empty());
+    // Nor is it tried again by its gate, which would leave it due for ever.
+    assert_eq!(refused(rig.ask(Request::RetryGate(gate.gate.id))).kind, RefusalKind::Conflict);
+    assert_eq!(consequence(&rig, gate.gate.id), Consequence::Failed);
 }
 
 #[test]
