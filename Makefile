@@ -71,8 +71,8 @@ generate: setup ## write anew what is made from the code: docs/reference
 	WLOOP_BLESS=1 $(CARGO) test --workspace $(FAILPOINTS) --test journeys tidy::generated
 
 # The engine is optimised for it; what others wrote is, in any build.
-simulate: setup ## live through simulated lives: SEEDS=2000 for so many (FROM=500: from that seed on), SEED=17 for one, told step by step
-	SEED=$(SEED) SEEDS=$(SEEDS) FROM=$(FROM) $(CARGO) test --workspace $(FAILPOINTS) $(foreach crate,core store daemon,--config 'profile.dev.package.wloop-$(crate).opt-level=2') \
+simulate: setup ## live through simulated lives: SEEDS=2000 for so many, SEED=17 for one, told step by step
+	SEED=$(SEED) SEEDS=$(SEEDS) $(CARGO) test --workspace $(FAILPOINTS) $(foreach crate,core store daemon,--config 'profile.dev.package.wloop-$(crate).opt-level=2') \
 	  --test simulator -- --exact simulate --ignored --nocapture
 
 fmt: ## format the code

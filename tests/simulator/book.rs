@@ -8,7 +8,7 @@ use wloop_core::event::EventKind;
 use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::PostOrder;
 use wloop_core::github::publish::marker_of;
-use wloop_core::id::{GateId, ItemId, PostId, SessionId, TurnId};
+use wloop_core::id::{GateId, ItemId, PostId, TurnId};
 use wloop_core::post::PostState;
 use wloop_store::Reads;
 use wloop_store::rows::{EventRow, GateRow, PostRow, TurnRow};
@@ -21,8 +21,6 @@ use crate::script::Dice;
 pub(crate) enum Hand {
     /// A request of the person's.
     Person,
-    /// A request of the person's through a session that they drive.
-    Driven(SessionId),
     /// The gates tick.
     Tick,
     /// A job, an agent, a provider, a start.
@@ -37,8 +35,6 @@ pub(crate) struct Book {
     pub(crate) gates: BTreeMap<GateId, GateRow>,
     pub(crate) turns: BTreeMap<TurnId, TurnRow>,
     pub(crate) posts: BTreeMap<PostId, PostRow>,
-    /// Sessions that agents' own hooks told of, in which the person types.
-    pub(crate) hooked: BTreeSet<SessionId>,
     /// Posts of which the person said that they were sent.
     pub(crate) said_sent: BTreeSet<PostId>,
     /// Posts that the person settled, or whose turn they cancelled.
@@ -164,11 +160,6 @@ impl Book {
         hold!(closing.map(|c| &c.actor) == Some(actor), "the record and the gate name two actors: {row:?}");
         let kind = row.gate.kind;
         match actor {
-            Actor::Person { via: Some(session) } => {
-                hold!(hand == Hand::Driven(*session), "the person resolved nothing through {session}: {row:?}");
-                let own = row.turn.and_then(|turn| self.turns.get(&turn)).map(|turn| turn.session);
-                hold!(own != Some(*session), "a session answered what its own turn asked: {row:?}");
-            }
             Actor::Person { via: None } => hold!(hand == Hand::Person, "the person resolved nothing here: {row:?}"),
             Actor::Window => {
                 let late = closing.zip(row.gate.deadline).is_some_and(|(closing, deadline)| closing.at >= deadline);
@@ -179,7 +170,7 @@ impl Book {
                 hold!(opened, "a rule resolved a gate that waited already: {row:?}");
                 hold!(kind.may_be_released() && row.gate.status == GateStatus::Approved, "a rule took: {row:?}");
             }
-            Actor::Session(_) | Actor::Workflow(_) | Actor::Daemon | Actor::Provider(_) => {
+            Actor::Person { via: Some(_) } | Actor::Session(_) | Actor::Workflow(_) | Actor::Daemon | Actor::Provider(_) => {
                 return Err(crate::life::Broken(format!("a gate was resolved by {actor:?}: {row:?}")));
             }
         }

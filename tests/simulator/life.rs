@@ -11,7 +11,7 @@ use wloop_core::id::{ItemId, PostId, SessionId, TurnId};
 use wloop_core::stops::BlockKind;
 use wloop_daemon::edge::Ids;
 use wloop_daemon::engine::{Engine, Reply};
-use wloop_daemon::input::{AgentEvent, Caller, Done, Input, Job, Observation, Prepared, Request, Starting, TurnEnd};
+use wloop_daemon::input::{AgentEvent, Done, Input, Job, Observation, Prepared, Request, Starting, TurnEnd};
 use wloop_daemon::refusal::{Answer, EngineError};
 use wloop_daemon::settings::Rules;
 use wloop_store::rows::{ProcessRow, TrustRow};
@@ -103,15 +103,8 @@ impl Life {
         let memory = std::path::Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         let folder = folder.map_err(|fault| Broken(format!("no folder for a life: {fault}")))?;
-        let mut rules = rules.clone();
-        // In some lives the daily caps are small, so that much is held by them.
-        match seed % 5 {
-            1 => rules.config.github.rounds.per_day = 3,
-            2 => rules.config.github.rounds.per_pull_request = 1,
-            _ => {}
-        }
         let mut life = Self {
-            rules,
+            rules: rules.clone(),
             wall: start(),
             github: Github::new(start()),
             flying: Vec::new(),
@@ -224,8 +217,6 @@ impl Life {
                 let wall = self.wall;
                 let stopped = self.engine_mut()?.stopped(wall);
                 hold!(stopped.is_ok() || self.disk_full, "an orderly stop failed: {stopped:?}");
-                // The end of the daemon may be recorded although the disk is as good as full.
-                self.look(Hand::Other)?;
                 self.flying.retain(|f| matches!(f, Flying::Call(..)));
                 // A drain waits for calls, and for nothing else.
                 for at in (0..self.flying.len()).rev() {
@@ -245,15 +236,12 @@ impl Life {
     /// Hands one input in, and looks at what the ledger recorded of it. Only a refusal, and a full disk while it is full, may come back.
     pub(crate) fn hand_in(&mut self, input: Input) -> Held<Answer<Reply>> {
         let hand = match &input {
-            Input::Request { caller: Caller::Person, .. } => Hand::Person,
-            Input::Request { caller: Caller::Session(session), .. } if self.book.hooked.contains(session) => {
-                Hand::Driven(*session)
-            }
+            Input::Request { caller: wloop_daemon::input::Caller::Person, .. } => Hand::Person,
             Input::Tick => Hand::Tick,
             Input::Request { .. } | Input::Observed(_) | Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => Hand::Other,
         };
         let matters = match &input {
-            Input::Request { caller, .. } => !matches!(caller, Caller::Unknown(_)),
+            Input::Request { caller, .. } => !matches!(caller, wloop_daemon::input::Caller::Unknown(_)),
             Input::Turn { .. } | Input::Starting(_) | Input::Done(_) => true,
             Input::Observed(_) | Input::Tick => false,
         };

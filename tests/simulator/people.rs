@@ -9,7 +9,7 @@ use wloop_core::id::{SessionId, UnitRef};
 use wloop_core::post::PostState;
 use wloop_core::stops::HoldKind;
 use wloop_daemon::engine::Reply;
-use wloop_daemon::input::{Caller, HookEvent, HookReport, Input, NewDraft, Observation, Request, UnitName};
+use wloop_daemon::input::{Caller, Input, NewDraft, Observation, Request, UnitName};
 use wloop_daemon::refusal::{Answer, EngineError, RefusalKind};
 use wloop_store::DraftFilter;
 use wloop_store::rows::GateRow;
@@ -33,9 +33,7 @@ impl Life {
         if let Request::PostSent(post) = &request {
             self.book.said_sent.insert(*post);
         }
-        // Now and then it is said in a session that the person drives; through the loop's own API it is the same.
-        let caller = if dice.chance(8) { self.driven(dice)?.map_or(Caller::Person, Caller::Session) } else { Caller::Person };
-        let input = Input::Request { caller, request: request.clone() };
+        let input = Input::Request { caller: Caller::Person, request: request.clone() };
         let mut answer = self.hand_in(input.clone())?;
         if let Ok(Reply::ReadFirst(UnitName::Ref(unit))) = &answer {
             let wall = self.wall;
@@ -49,21 +47,6 @@ impl Life {
             hold!(open || answer.is_err(), "of two resolutions both won: {request:?} of a gate that was {}", before.as_str());
         }
         Ok(answer)
-    }
-
-    /// A session in which the person types, as its agent's own hook tells of it; none while the ledger takes nothing in.
-    fn driven(&mut self, dice: &mut Dice) -> Held<Option<SessionId>> {
-        let report = HookReport {
-            event: HookEvent::UserPromptSubmit,
-            // The first is what an agent of the loop may call its own conversation.
-            remote: format!("c-{}", 1 + dice.roll(2)),
-            folder: "/home/sam/api".to_owned(),
-        };
-        let told = Request::Hook { agent: self.rules.agent_for(None), report };
-        let answer = self.hand_in(Input::Request { caller: Caller::Person, request: told })?;
-        let Ok(Reply::Session(session)) = answer else { return Ok(None) };
-        self.book.hooked.insert(session);
-        Ok(Some(session))
     }
 
     /// What the person may say to a gate.
@@ -163,7 +146,7 @@ impl Life {
                 purpose: String::new(),
                 delivery: Delivery::Comment,
                 broadcast: false,
-                effects: if dice.chance(3) { vec!["pr.nudged".to_owned()] } else { Vec::new() },
+                effects: Vec::new(),
                 task: None,
                 key: dice.chance(3).then(|| format!("key-{}", dice.roll(4))),
             })),
@@ -203,14 +186,13 @@ impl Life {
         let inline = json!([{ "path": "src/gulls.rs", "line": line, "body": "Here" }]);
         let comments = if dice.chance(4) { inline } else { json!([]) };
         let unit_thread = 70 + 1 + dice.roll(5);
-        let (name, arguments) = match dice.roll(14) {
+        let (name, arguments) = match dice.roll(12) {
             0 => ("task_read", json!({})),
             1..=5 => ("github_post", json!({ "shape": "review", "event": event, "text": text, "comments": comments })),
             6 => ("github_post", json!({ "shape": "review", "event": event, "text": text, "key": "k" })),
-            9 | 10 => ("github_draft", json!({ "text": format!("A draft {}", dice.roll(4)) })),
             7 => ("github_post", json!({ "shape": "reply", "text": text, "in_reply_to": unit_thread })),
             8 => ("record", json!({ "verdict": "published", "summary": "It counts." })),
-            11 if dice.chance(3) => ("record", json!({ "verdict": "nothing", "summary": "It counts." })),
+            9 if dice.chance(3) => ("record", json!({ "verdict": "nothing", "summary": "It counts." })),
             _ => (
                 "record",
                 json!({ "verdict": "asked", "summary": "Unsure", "condition": "unsure",

@@ -1,6 +1,5 @@
 //! The end of a life: faults cease, everybody goes on as they should, and everything must come to rest, told and settled.
 
-use wloop_core::consequence::Consequence;
 use wloop_core::gate::GateStatus;
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
@@ -128,10 +127,7 @@ impl Life {
             hold!(!turn.state.is_running(), "a turn runs for ever: {turn:?}");
         }
         for item in &now.items {
-            // What the cap had held and what then failed is told until the person tries it again.
-            let gate = now.gates.iter().find(|g| g.gate.id == item.gate);
-            let told = gate.and_then(|g| g.consequence).is_some_and(|(state, _)| state == Consequence::Failed);
-            let waits = item.state != ItemState::Released || asked(item.unit.clone()) || told;
+            let waits = item.state != ItemState::Released || asked(item.unit.clone());
             hold!(waits, "a released round waits for ever: {item:?}");
         }
         for row in self.book.due() {

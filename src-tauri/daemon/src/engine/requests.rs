@@ -8,7 +8,7 @@ use wloop_core::id::{GateId, PostId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
 use wloop_store::PostFilter;
-use wloop_store::rows::{GateRow, NewEvent};
+use wloop_store::rows::{GateRow, ItemRow, NewEvent};
 
 use super::drafts::By;
 use super::{Cx, Reply, event};
@@ -178,11 +178,13 @@ impl Cx<'_> {
         let row = self.gate(id)?;
         self.not_its_own(row.turn)?;
         match row.consequence {
-            Some((Consequence::Failed, _)) if row.gate.kind == GateKind::Plan && !self.still_released(id)? => {
-                let words = format!("the round that gate `{}` released is not planned any more", &id.to_string()[..6]);
-                Err(Refusal::new(RefusalKind::Conflict, words).about(id).into())
-            }
             Some((Consequence::Failed, _)) => {
+                // A round that left the plan meanwhile would be due for ever, and nobody would start it.
+                let waits = |item: ItemRow| matches!(item.state, ItemState::Released | ItemState::Blocked);
+                if row.gate.kind == GateKind::Plan && !self.tx.item_by_gate(id)?.is_some_and(waits) {
+                    let words = format!("the round of gate `{}` has left the plan; ask for a new one", &id.to_string()[..6]);
+                    return Err(Refusal::new(RefusalKind::Conflict, words).about(id).into());
+                }
                 self.tx.set_consequence(id, Consequence::Failed, Consequence::Due, "tried again", self.now)?;
                 self.event(self.about(&row, EventKind::ConsequenceRetried, self.acting.clone()))?;
                 Ok(Reply::Gate(id))
@@ -196,13 +198,6 @@ impl Cx<'_> {
                 Err(Refusal::new(RefusalKind::Conflict, words).about(id).into())
             }
         }
-    }
-
-    /// Whether the round that a plan gate released still waits for its start. One that was taken back, or left the plan, is not tried
-    /// again by its gate: nothing would ever run it.
-    fn still_released(&self, id: GateId) -> Answer<bool> {
-        let item = self.tx.item_by_gate(id)?;
-        Ok(item.is_some_and(|item| matches!(item.state, ItemState::Released | ItemState::Blocked)))
     }
 
     /// The person has looked after what failed or cannot be told, and does not want to be told of it again (CONS-11).
