@@ -218,8 +218,7 @@ impl Life {
         // Its own gate, where it has one.
         let own = row.turn.and_then(|turn| self.book.turns.get(&turn)).map(|turn| turn.session);
         let other = self.book.any_turn(dice, false).map(|turn| turn.session);
-        // One with whose conversation the person went on at a terminal acts for them, and is no stranger.
-        let caller = match own.or(other).filter(|session| !self.book.hooked.contains(session)) {
+        let caller = match own.or(other) {
             Some(session) if !dice.chance(5) => Caller::Session(session),
             Some(_) | None => Caller::Unknown("no such process".to_owned()),
         };
