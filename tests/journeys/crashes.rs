@@ -50,6 +50,30 @@ fn posted(stage: &Stage) -> usize {
 }
 
 #[tokio::test]
+async fn a_crash_inside_the_opening_of_a_gate_leaves_no_half_of_it() {
+    // K0
+    let mut stage = Stage::new().await;
+    let number = stage.pull("Guard the sum");
+    stage.variables.insert("FAILPOINTS".to_owned(), "K0=return".to_owned());
+    stage.start().await;
+    stage.crashed().await;
+    {
+        let store = ledger(&stage, jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(store.read().gates(&wloop_store::GateFilter::default()).expect("the gates"), []);
+        let events = store.read().events_after(0, 1_000, None).expect("the record");
+        let of_it = ["task_created", "gate_opened", "round_planned"];
+        assert!(events.iter().all(|row| !of_it.contains(&row.event.kind.as_str())), "{events:?}");
+    }
+    stage.variables.remove("FAILPOINTS");
+    stage.start_again().await;
+    let gate = stage.open_gate("plan", number).await;
+    let plan = stage.plan().await;
+    assert_eq!((plan.len(), plan[0].gate.as_ref(), gate.task.is_some()), (1, Some(&gate.id), true));
+    stage.resolve(&gate.id, "run_now").await;
+    ran_once(&mut stage, number, &gate.id).await;
+}
+
+#[tokio::test]
 async fn a_resolution_that_was_written_before_the_crash_is_carried_out_once() {
     // K1, CONS-01, CONS-03
     let (mut stage, number, gate) = armed("K1").await;

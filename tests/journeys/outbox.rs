@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 mod by_hand;
 
-use wloop_api::client::{ClientError, DraftFilter};
+use wloop_api::client::{ClientError, DraftFilter, GateFilter, UnitFilter};
 use wloop_api::types::{Discard, Draft, DraftEdit, DraftRequest, Resolve};
 use wloop_tests::{ME, REPO, Stage, refused, until};
 use wloop_world::CommentSeen;
@@ -147,6 +147,86 @@ async fn a_refusal_before_the_crash_sends_nothing() {
     sweeps(&stage, 2).await;
     stage.stop().await;
     assert_eq!((comments(&stage, number).len(), stage.writes()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_crash_inside_a_proposal_leaves_neither_gate_nor_draft() {
+    // K0
+    let (mut stage, number) = armed("K0b").await;
+    let body = DraftRequest { key: Some("once".to_owned()), ..mine(&stage, number, "Thanks!") };
+    died(stage.client().propose_draft(&body).await);
+    start_whole(&mut stage).await;
+    sweeps(&stage, 1).await;
+    let client = stage.client();
+    let of_drafts = GateFilter { kind: Some("draft".to_owned()), ..GateFilter::default() };
+    assert_eq!(client.gates(&of_drafts).await.expect("the gates"), []);
+    assert_eq!(client.drafts(&DraftFilter::default()).await.expect("the drafts"), []);
+    assert_eq!(client.posts(&UnitFilter::default()).await.expect("the posts"), []);
+    let draft = client.propose_draft(&body).await.expect("a draft");
+    assert_eq!(stage.gate(&draft.gate).await.status, "open");
+    stage.stop().await;
+    assert_eq!(stage.writes(), 0);
+}
+
+#[tokio::test]
+async fn a_crash_around_the_effects_of_a_sent_draft_applies_them_once() {
+    // K7, K8, K9, EFF-01, DRAFT-13
+    for point in ["K7", "K8", "K9"] {
+        let (mut stage, number) = armed(point).await;
+        let nudge = DraftRequest { effects: vec!["pr.nudged".to_owned()], ..mine(&stage, number, "Ping, @ines?") };
+        let draft = stage.client().propose_draft(&nudge).await.expect("a draft");
+        assert_eq!(draft.effects[0].state, "declared", "{point}");
+        let answer = stage.client().resolve(&draft.gate, "approve", &Resolve::default()).await;
+        assert!(matches!(answer, Ok(_) | Err(ClientError::Unreachable { .. })), "{answer:?}");
+        start_whole(&mut stage).await;
+        let sent = in_state(&stage, &draft.id, "sent").await;
+        assert_eq!((sent.attempts, sent.effects.len(), sent.effects[0].state.as_str()), (1, 1, "applied"), "{point}");
+        sweeps(&stage, 2).await;
+        let events = stage.events().await;
+        let told = |kind: &str| events.iter().filter(|(told, _)| told == kind).count();
+        assert_eq!((told("nudged"), told("draft_sent"), told("post_sent")), (1, 1, 1), "{point}: {events:?}");
+        stage.stop().await;
+        assert_eq!((comments(&stage, number).len(), stage.writes()), (1, 1), "{point}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_sends_at_once_sends_its_own_text_and_that_once() {
+    // DRAFT-28, DRAFT-30, API-10
+    let mut stage = Stage::new().await;
+    let number = stage.pull("Guard the sum");
+    stage.start().await;
+    stage.open_gate("plan", number).await;
+    let client = stage.client();
+    let call = |key: &str, text: &str, send: bool| DraftRequest { key: Some(key.to_owned()), send, ..mine(&stage, number, text) };
+    // The same call, again and again, while it goes and after it went.
+    let first = client.propose_draft(&call("a", "Thanks!", true)).await.expect("it is sent");
+    assert_eq!(client.propose_draft(&call("a", "Thanks!", true)).await.expect("it answers").id, first.id);
+    in_state(&stage, &first.id, "sent").await;
+    let again = client.propose_draft(&call("a", "Thanks!", true)).await.expect("it answers");
+    assert_eq!((again.id, again.state.as_str()), (first.id, "sent"));
+    // Its name for another text is a mistake, which sends neither.
+    let problem = refused(client.propose_draft(&call("a", "No thanks!", true)).await);
+    assert_eq!((problem.status, problem.field.as_deref()), (422, Some("key")), "{problem:?}");
+    // One that was put otherwise meanwhile is not let out by whoever still has the old words, nor by the new ones under its name.
+    let held = client.propose_draft(&call("b", "One", false)).await.expect("a draft");
+    let edit = DraftEdit { text: Some("Two".to_owned()), gate: None, broadcast: None };
+    client.edit_draft(&held.id, &edit).await.expect("it is edited");
+    let problem = refused(client.propose_draft(&call("b", "One", true)).await);
+    assert!(problem.status == 409 && problem.detail.contains(&held.short), "{problem:?}");
+    let problem = refused(client.propose_draft(&call("b", "Two", true)).await);
+    assert_eq!((problem.status, problem.field.as_deref()), (422, Some("key")), "{problem:?}");
+    let still = client.draft(&held.id).await.expect("the draft");
+    assert_eq!((still.state.as_str(), still.text.as_str(), still.gate_status.as_str()), ("held", "Two", "open"));
+    // One that was discarded stays so.
+    let gone = client.propose_draft(&call("c", "Three", false)).await.expect("a draft");
+    client.discard_draft(&gone.id, &Discard { reason: Some("not now".to_owned()) }).await.expect("it is dropped");
+    let answer = client.propose_draft(&call("c", "Three", true)).await.expect("it answers");
+    assert_eq!((answer.id, answer.state.as_str()), (gone.id, "dropped"));
+    sweeps(&stage, 1).await;
+    stage.stop().await;
+    let bodies: Vec<String> = comments(&stage, number).into_iter().map(|comment| comment.body).collect();
+    assert!(bodies.len() == 1 && bodies[0].starts_with("Thanks!\n") && stage.writes() == 1, "{bodies:?}");
 }
 
 #[tokio::test]

@@ -264,3 +264,48 @@ async fn a_crash_inside_the_start_of_a_capped_round_is_shown_and_never_repeated(
         stage.stop().await;
     }
 }
+
+/// A `git` that comes before the machine's own and stands still in a fetch while a file is there.
+fn slow_git(stage: &mut Stage) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (folder, wait, stands) = (stage.scratch().join("bin"), stage.scratch().join("wait"), stage.scratch().join("stands"));
+    let path = wloop_tests::plain_environment().remove("PATH").expect("a PATH");
+    let script = format!(
+        "#!/bin/sh\ncase \" $* \" in *' fetch '*) while [ -e '{}' ]; do : >'{}'; sleep 0.05; done ;; esac\nPATH='{path}' exec git \"$@\"\n",
+        wait.display(),
+        stands.display(),
+    );
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("git"), script).unwrap();
+    std::fs::set_permissions(folder.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(&wait, "").unwrap();
+    stage.variables.insert("PATH".to_owned(), format!("{}:{path}", folder.display()));
+    stands
+}
+
+#[tokio::test]
+async fn a_capped_round_whose_daemon_is_stopped_in_its_start_starts_with_the_next_one() {
+    // CONS-08, CONS-10, WIN-29
+    let mut stage = Stage::new().await;
+    stage.more = "[plugins.github.rounds]\nper_day = 0\n".to_owned();
+    let number = stage.pull("Guard the sum");
+    let stands = slow_git(&mut stage);
+    stage.start().await;
+    let gate = stage.open_gate("plan", number).await;
+    apply(&stage, number).await.unwrap();
+    until("its workspace is being made", || async {
+        if stands.exists() { Ok(()) } else { Err("nothing is fetched".to_owned()) }
+    })
+    .await;
+    assert_eq!(stage.gate(&gate.id).await.consequence.unwrap().state, "started");
+    stage.stop().await;
+    std::fs::remove_file(stage.scratch().join("wait")).unwrap();
+    stage.start_again().await;
+    let turn = stage.turn(number, &["recorded"]).await;
+    assert_eq!((turn.started_by.as_str(), turn.gate.as_deref()), ("hand", Some(gate.id.as_str())));
+    assert_eq!(stage.gate(&gate.id).await.consequence.unwrap().state, "ran");
+    sweeps(&stage, 2).await;
+    assert_eq!((turns(&stage, number).await.len(), stage.client().health().await.unwrap().warnings.len()), (1, 0));
+    stage.stop().await;
+    assert_eq!((submitted(&stage, number).len(), stage.writes()), (1, 1));
+}

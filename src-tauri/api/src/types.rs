@@ -448,6 +448,10 @@ pub struct Post {
     pub draft: bool,
     /// The commit it was written for.
     pub head: String,
+    /// The head of the pull request as it was last read, where that is another and the post has not gone: it is asked about once more
+    /// on that one (GH-PUB-17).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_now: Option<String>,
     /// The turn it belongs to.
     pub turn: Option<String>,
     /// The gate that holds or released it.

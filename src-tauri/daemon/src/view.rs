@@ -7,6 +7,7 @@ use wloop_api::types as api;
 use wloop_core::gate::{Actor, Gate, GateKind};
 use wloop_core::github::{Shape, Side};
 use wloop_core::id::UnitRef;
+use wloop_core::post::PostState;
 use wloop_core::queue::{self, Queued};
 use wloop_core::stops::HoldKind;
 use wloop_store::{BlockRow, EventRow, GateRow, IdTable, ItemRow, PostFilter, PostRow, ProviderRow, Reads, StoreError, TurnRow};
@@ -194,6 +195,10 @@ pub(crate) fn post(reads: &Reads<'_>, row: &PostRow) -> Result<api::Post, StoreE
         Shape::Review { event, comments } => (Some(event.as_str().to_owned()), comments.as_slice()),
         Shape::Comment | Shape::Reply { .. } => (None, [].as_slice()),
     };
+    let draft = reads.draft(row.id)?.is_some();
+    // A draft is a comment on the conversation, and what has gone stands where it stands.
+    let goes = !draft && !matches!(row.state, PostState::Sent | PostState::Dropped);
+    let head = if goes { reads.pull(&row.unit)?.map(|pull| pull.summary.head) } else { None };
     Ok(api::Post {
         id: row.id.to_string(),
         short: reads.short(IdTable::Post, &row.id.to_string())?,
@@ -218,8 +223,9 @@ pub(crate) fn post(reads: &Reads<'_>, row: &PostRow) -> Result<api::Post, StoreE
             })
             .collect(),
         mentions: row.mentions.clone(),
-        draft: reads.draft(row.id)?.is_some(),
+        draft,
         head: row.head.clone(),
+        head_now: head.filter(|head| *head != row.head),
         turn: row.turn.map(|t| t.to_string()),
         gate: Some(row.gate.to_string()),
         url: row.remote.as_ref().map(|r| r.url.clone()),

@@ -61,6 +61,12 @@ async fn a_post_whose_head_moved_after_the_word_is_asked_again_on_the_new_one() 
     let (number, turn, gate) = stopped_round(&mut stage).await;
     let files = [("migrations/0002_drop.sql", Some("ALTER TABLE customer DROP COLUMN fax;\n"))];
     let head = stage.world.force_push(REPO, number, "Another", &files).unwrap();
+    // The open gate tells of it as soon as it is seen.
+    until("the gate tells both commits", || async {
+        let post = stage.gate(&gate.id).await.post.ok_or_else(|| "no post".to_owned())?;
+        if post.head == turn.head && post.head_now.as_ref() == Some(&head) { Ok(()) } else { Err(format!("{:?}", post.head_now)) }
+    })
+    .await;
     stage.resolve(&gate.id, "publish").await;
     let again = stage.open_gate("post", number).await;
     assert_ne!(again.id, gate.id);

@@ -84,6 +84,17 @@ fn a_held_post_is_shown_whole_with_every_comment_and_the_commands() {
     assert!(!text.contains('\u{1b}'), "a text from outside reaches the terminal raw");
 }
 
+// F29, GH-PUB-17
+#[test]
+fn a_held_post_whose_head_moved_tells_both_commits() {
+    let mut gate = post_gate();
+    assert!(!page(&context(), &gate, now()).contains("by now"));
+    gate.post.as_mut().unwrap().head_now = Some("fedcba9876543210fedc".to_owned());
+    let text = page(&context(), &gate, now());
+    let both = "written for commit 0123456789\nthe head is fedcba9876 by now; publishing it asks once more, on that one\n";
+    assert!(text.contains(both), "{text}");
+}
+
 // RES-20
 #[test]
 fn only_what_lets_something_out_needs_a_terminal() {

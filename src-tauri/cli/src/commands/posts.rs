@@ -108,8 +108,12 @@ pub(crate) fn body(out: &Output, post: &Post) -> String {
         number => format!(", with {number} comments on the diff"),
     };
     let mut text = format!("{}\n", out.paint(Tone::Strong, &format!("{} for {}{comments}", kind(post), post.unit.label)));
-    let head = post.head.get(..10).unwrap_or(&post.head);
-    text.push_str(&format!("{}\n", out.paint(Tone::Dim, &format!("written for commit {head}"))));
+    let ten = |head: &str| head.get(..10).unwrap_or(head).to_owned();
+    text.push_str(&format!("{}\n", out.paint(Tone::Dim, &format!("written for commit {}", ten(&post.head)))));
+    if let Some(now) = &post.head_now {
+        let words = format!("the head is {} by now; publishing it asks once more, on that one", ten(now));
+        text.push_str(&format!("{}\n", out.paint(Tone::Warn, &words)));
+    }
     let mentions = if post.mentions.is_empty() { "nobody".to_owned() } else { post.mentions.join(", ") };
     text.push_str(&format!("{}\n\n", out.paint(Tone::Dim, &format!("mentions {mentions}"))));
     text.push_str(&post_text(out, post));

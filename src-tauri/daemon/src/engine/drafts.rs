@@ -71,6 +71,8 @@ impl Cx<'_> {
         )?;
         let post = self.fresh_post(&new.unit, None, gate.gate.id, Shape::Comment, &text, pull.summary.head, PostState::Held)?;
         self.tx.insert_post(&post)?;
+        #[cfg(feature = "failpoints")]
+        crash_point!("K0b");
         let (proposer, session, turn) = match by {
             By::Person => (Proposer::Person, None, None),
             By::Turn(turn) => (Proposer::Intent(turn.intent.clone()), Some(turn.session), Some(turn.id)),
@@ -418,6 +420,8 @@ impl Cx<'_> {
             }),
             ..self.of_draft(&row, post, EventKind::DraftSent, by.clone())
         })?;
+        #[cfg(feature = "failpoints")]
+        crash_point!("K8");
         for (effect, state) in self.tx.draft_effects(row.id)? {
             if !(state == "declared" || state == "due") {
                 continue;
@@ -425,6 +429,8 @@ impl Cx<'_> {
             if effect == "pr.nudged" {
                 self.note_nudge(&row, post, by)?;
             }
+            #[cfg(feature = "failpoints")]
+            crash_point!("K9");
             self.tx.settle_draft_effect(row.id, &effect, "applied", self.now)?;
         }
         Ok(())

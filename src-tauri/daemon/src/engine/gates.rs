@@ -14,6 +14,7 @@ use wloop_core::window;
 use wloop_store::rows::{GateRow, ItemRow, NewEvent, TaskRow};
 
 use super::{Cx, event};
+use crate::edge::crash_point;
 use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
 
 /// How a gate opens.
@@ -111,6 +112,7 @@ impl Cx<'_> {
             gate,
         };
         self.tx.insert_gate(&row)?;
+        crash_point!("K0");
         self.event(NewEvent {
             data: json!({ "words": row.gate.words, "policy": row.policy }),
             ..self.about(&row, EventKind::GateOpened, Actor::Daemon)

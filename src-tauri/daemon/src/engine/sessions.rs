@@ -64,7 +64,12 @@ impl Cx<'_> {
 
     /// An agent's own hook told of its session: it is known from then on, with what the person typed.
     pub(super) fn hook_reported(&mut self, agent: &str, report: &HookReport) -> Answer<Reply> {
-        let known = self.tx.hooked_session(agent, &report.remote)?;
+        // A conversation that the loop began is that session still, wherever the person goes on with it (SES-01): what a turn of it
+        // asked stays its own.
+        let known = match self.tx.hooked_session(agent, &report.remote)? {
+            Some(row) => Some(row),
+            None => self.tx.managed_conversation(&report.remote)?,
+        };
         let session = match known {
             Some(row) => row,
             None => {

@@ -1,7 +1,8 @@
 //! Error answers, and who may ask at all.
 
-use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use wloop_api::problem::{CONTENT_TYPE, Problem};
@@ -122,12 +123,20 @@ async fn as_problem(response: Response, asked: &str) -> Response {
     answer
 }
 
-/// Who calls.
-pub(crate) fn caller(shared: &Shared, peer: Peer, headers: &HeaderMap) -> Result<Caller, Failure> {
-    // A header that is no text names no session, and so nobody the daemon knows.
-    let header = headers.get(wloop_api::operation::SESSION_HEADER).map(|value| value.to_str().unwrap_or("?").to_owned());
-    let own = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
-    Ok(shared.outside.hub.read(|reads| identify(reads, peer.pid, header.as_deref(), own, &kin_of))?)
+/// Who calls, as a route takes it.
+pub(crate) struct Calling(pub(crate) Caller);
+
+impl FromRequestParts<Shared> for Calling {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Failure> {
+        // Each connection comes with its peer; one that did not would be nobody the daemon knows.
+        let peer = parts.extensions.get::<ConnectInfo<Peer>>().and_then(|info| info.0.pid);
+        // A header that is no text names no session, and so nobody the daemon knows.
+        let header = parts.headers.get(wloop_api::operation::SESSION_HEADER).map(|value| value.to_str().unwrap_or("?"));
+        let own = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
+        Ok(Self(shared.outside.hub.read(|reads| identify(reads, peer, header, own, &kin_of))?))
+    }
 }
 
 /// A route that is not there.

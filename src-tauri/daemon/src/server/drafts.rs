@@ -2,8 +2,7 @@
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Path, State};
-use axum::http::HeaderMap;
+use axum::extract::{Path, State};
 use serde_json::{Value, json};
 use wloop_agents::tools::check_arguments;
 use wloop_api::types as api;
@@ -13,9 +12,9 @@ use wloop_core::id::{GateId, PostId, SessionId, TaskId, UnitRef};
 use wloop_core::post::PostState;
 use wloop_store::{DraftFilter, IdTable};
 
-use super::answer::{Failure, caller};
+use super::Shared;
+use super::answer::{Calling, Failure};
 use super::routes::{Answer, Narrow, Queried, ask, id, narrow, parse, read_named};
-use super::{Peer, Shared};
 use crate::engine::Reply;
 use crate::input::{Caller, NewDraft, Request};
 use crate::refusal::RefusalKind;
@@ -69,13 +68,7 @@ fn the_draft(shared: &Shared, draft: PostId) -> Answer<api::Draft> {
     found.map(Json).ok_or_else(|| super::routes::missing("draft", &draft.to_string()))
 }
 
-pub(super) async fn propose_draft(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Answer<api::Draft> {
-    let caller = caller(&shared, peer, &headers)?;
+pub(super) async fn propose_draft(State(shared): State<Shared>, Calling(caller): Calling, body: Bytes) -> Answer<api::Draft> {
     let wanted: api::DraftRequest = parse(&body)?;
     let delivery = match &wanted.delivery {
         None => Delivery::Comment,
@@ -187,12 +180,10 @@ async fn call(shared: &Shared, session: SessionId, tool: &str, arguments: Value)
 
 pub(super) async fn edit_draft(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path(text): Path<String>,
     body: Bytes,
 ) -> Answer<api::Draft> {
-    let caller = caller(&shared, peer, &headers)?;
     let edit: api::DraftEdit = parse(&body)?;
     let draft = draft_id(&shared, &text)?;
     let gate = edit.gate.as_deref().map(|gate| id::<GateId>(&shared, IdTable::Gate, "gate", gate)).transpose()?;
@@ -212,12 +203,10 @@ pub(super) async fn edit_draft(
 
 pub(super) async fn discard_draft(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path(text): Path<String>,
     body: Bytes,
 ) -> Answer<api::Draft> {
-    let caller = caller(&shared, peer, &headers)?;
     let discard: api::Discard = parse(&body)?;
     let draft = draft_id(&shared, &text)?;
     if let Caller::Session(session) = caller {
@@ -231,11 +220,9 @@ pub(super) async fn discard_draft(
 
 pub(super) async fn retry_draft(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path(text): Path<String>,
 ) -> Answer<api::Draft> {
-    let caller = caller(&shared, peer, &headers)?;
     let draft = draft_id(&shared, &text)?;
     ask(&shared, caller, Request::RetryDraft(draft)).await?;
     super::routes::try_again(&shared).await?;

@@ -3,7 +3,7 @@
 pub(super) mod units;
 
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Path, Query, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -19,8 +19,8 @@ use wloop_core::turn::TurnState;
 use wloop_providers::DetailRef;
 use wloop_store::{GateFilter, IdTable, PostFilter, TurnFilter};
 
-use super::answer::{Failure, caller, guard, nowhere};
-use super::{Peer, Shared, drafts, live, openapi, sessions, stops};
+use super::answer::{Calling, Failure, guard, nowhere};
+use super::{Shared, drafts, live, openapi, sessions, stops};
 use crate::caller::acts_for_person;
 use crate::engine::Reply;
 use crate::input::{Caller, Input, Observation, Request, UnitName};
@@ -179,13 +179,7 @@ pub(super) async fn ask(shared: &Shared, caller: Caller, request: Request) -> Re
     reply.map_err(|error| Failure::of(shared, error))
 }
 
-async fn retry_gate(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    Path(text): Path<String>,
-) -> Answer<api::Gate> {
-    let caller = caller(&shared, peer, &headers)?;
+async fn retry_gate(State(shared): State<Shared>, Calling(caller): Calling, Path(text): Path<String>) -> Answer<api::Gate> {
     let gate = id::<GateId>(&shared, IdTable::Gate, "gate", &text)?;
     ask(&shared, caller, Request::RetryGate(gate)).await?;
     the_gate(&shared, gate)
@@ -193,12 +187,10 @@ async fn retry_gate(
 
 async fn resolve_gate(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path((text, intent)): Path<(String, String)>,
     body: Bytes,
 ) -> Answer<api::Gate> {
-    let caller = caller(&shared, peer, &headers)?;
     let resolve: api::Resolve = parse(&body)?;
     let gate = id::<GateId>(&shared, IdTable::Gate, "gate", &text)?;
     let request = Request::Resolve { gate, intent, text: resolve.text, draft_text: resolve.draft_text };
@@ -218,13 +210,7 @@ async fn get_plan(State(shared): State<Shared>) -> Answer<Vec<api::PlanItem>> {
     Ok(Json(items))
 }
 
-async fn decide_plan(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Answer<api::PlanAnswer> {
-    let caller = caller(&shared, peer, &headers)?;
+async fn decide_plan(State(shared): State<Shared>, Calling(caller): Calling, body: Bytes) -> Answer<api::PlanAnswer> {
     let plan: api::PlanRequest = parse(&body)?;
     let unit = known_unit(&shared, &plan.unit)?;
     let guidance = plan.guidance.filter(|g| !g.trim().is_empty());
@@ -261,14 +247,8 @@ async fn get_turns(State(shared): State<Shared>, query: Queried) -> Answer<Vec<a
     Ok(Json(turns))
 }
 
-async fn get_turn(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    Path(text): Path<String>,
-) -> Answer<api::TurnDetail> {
+async fn get_turn(State(shared): State<Shared>, Calling(caller): Calling, Path(text): Path<String>) -> Answer<api::TurnDetail> {
     let turn = id::<TurnId>(&shared, IdTable::Turn, "turn", &text)?;
-    let caller = caller(&shared, peer, &headers)?;
     let found = shared.outside.hub.read(|reads| match reads.turn(turn)? {
         Some(row) => Ok(Some((view::turn(reads, &row)?, row))),
         None => Ok(None),
@@ -285,13 +265,7 @@ async fn get_turn(
     Ok(Json(api::TurnDetail { turn: shown, workspace: row.workspace, record: row.record, transcript }))
 }
 
-async fn start_turn(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Answer<api::PlanAnswer> {
-    let caller = caller(&shared, peer, &headers)?;
+async fn start_turn(State(shared): State<Shared>, Calling(caller): Calling, body: Bytes) -> Answer<api::PlanAnswer> {
     let wanted: api::TurnRequest = parse(&body)?;
     if !shared.outside.hub.read(|reads| acts_for_person(reads, &caller))? {
         // Said before anything is read for it.
@@ -377,13 +351,7 @@ async fn read_unit(shared: &Shared, which: DetailRef, text: &str) -> Result<Unit
     Ok(unit)
 }
 
-async fn cancel_turn(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    Path(text): Path<String>,
-) -> Answer<api::Turn> {
-    let caller = caller(&shared, peer, &headers)?;
+async fn cancel_turn(State(shared): State<Shared>, Calling(caller): Calling, Path(text): Path<String>) -> Answer<api::Turn> {
     let turn = id::<TurnId>(&shared, IdTable::Turn, "turn", &text)?;
     ask(&shared, caller, Request::CancelTurn(turn)).await?;
     let found = shared.outside.hub.read(|reads| reads.turn(turn)?.map(|row| view::turn(reads, &row)).transpose())?;
@@ -404,53 +372,38 @@ async fn get_posts(State(shared): State<Shared>, query: Queried) -> Answer<Vec<a
 
 async fn get_post(State(shared): State<Shared>, Path(text): Path<String>) -> Answer<api::Post> {
     let post = id::<PostId>(&shared, IdTable::Post, "post", &text)?;
+    the_post(&shared, post)
+}
+
+fn the_post(shared: &Shared, post: PostId) -> Answer<api::Post> {
     let found = shared.outside.hub.read(|reads| reads.post(post)?.map(|row| view::post(reads, &row)).transpose())?;
-    found.map(Json).ok_or_else(|| missing("post", &text))
+    found.map(Json).ok_or_else(|| missing("post", &post.to_string()))
 }
 
-async fn post_sent(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    Path(text): Path<String>,
-) -> Answer<api::Post> {
-    settle(&shared, peer, &headers, &text, Request::PostSent).await
+async fn post_sent(State(shared): State<Shared>, Calling(caller): Calling, Path(text): Path<String>) -> Answer<api::Post> {
+    settle(&shared, caller, &text, Request::PostSent).await
 }
 
-async fn post_retry(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    Path(text): Path<String>,
-) -> Answer<api::Post> {
-    let retried = settle(&shared, peer, &headers, &text, Request::PostRetry).await?;
+async fn post_retry(State(shared): State<Shared>, Calling(caller): Calling, Path(text): Path<String>) -> Answer<api::Post> {
+    let retried = settle(&shared, caller, &text, Request::PostRetry).await?;
     try_again(&shared).await?;
     Ok(retried)
 }
 
 async fn post_discard(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path(text): Path<String>,
     body: Bytes,
 ) -> Answer<api::Post> {
     let discard: api::Discard = parse(&body)?;
-    settle(&shared, peer, &headers, &text, |post| Request::PostDiscard { post, reason: discard.reason }).await
+    settle(&shared, caller, &text, |post| Request::PostDiscard { post, reason: discard.reason }).await
 }
 
-async fn settle(
-    shared: &Shared,
-    peer: Peer,
-    headers: &HeaderMap,
-    text: &str,
-    request: impl FnOnce(PostId) -> Request,
-) -> Answer<api::Post> {
-    let caller = caller(shared, peer, headers)?;
+async fn settle(shared: &Shared, caller: Caller, text: &str, request: impl FnOnce(PostId) -> Request) -> Answer<api::Post> {
     let post = id::<PostId>(shared, IdTable::Post, "post", text)?;
     ask(shared, caller, request(post)).await?;
-    let found = shared.outside.hub.read(|reads| reads.post(post)?.map(|row| view::post(reads, &row)).transpose())?;
-    found.map(Json).ok_or_else(|| missing("post", text))
+    the_post(shared, post)
 }
 
 async fn get_events(State(shared): State<Shared>, headers: HeaderMap, query: Queried) -> Result<Response, Failure> {

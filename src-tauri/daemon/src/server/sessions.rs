@@ -4,16 +4,15 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Path, State};
-use axum::http::HeaderMap;
+use axum::extract::{Path, State};
 use wloop_agents::tools::check_arguments;
 use wloop_api::types as api;
 use wloop_core::id::SessionId;
 use wloop_store::IdTable;
 
-use super::answer::{Failure, caller};
+use super::Shared;
+use super::answer::{Calling, Failure};
 use super::routes::{Answer, Queried, ask, id, missing, narrow, parse};
-use super::{Peer, Shared};
 use crate::engine::Reply;
 use crate::input::{Caller, HookEvent, HookReport, Input, Request};
 use crate::refusal::{EngineError, Refusal, RefusalKind};
@@ -43,13 +42,7 @@ async fn asked(shared: &Shared, caller: Caller, request: Request) -> Answer<api:
     the_session(shared, session)
 }
 
-pub(super) async fn hook(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Answer<api::Session> {
-    let caller = caller(&shared, peer, &headers)?;
+pub(super) async fn hook(State(shared): State<Shared>, Calling(caller): Calling, body: Bytes) -> Answer<api::Session> {
     let told: api::HookRequest = parse(&body)?;
     let invalid = |field: &str, words: String| Failure::new(RefusalKind::Invalid, words).field(field);
     let event = HookEvent::ALL.iter().find(|(_, word)| *word == told.event).map(|(event, _)| *event);
@@ -73,31 +66,26 @@ pub(super) async fn hook(
 
 pub(super) async fn close(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path(text): Path<String>,
 ) -> Answer<api::Session> {
-    let caller = caller(&shared, peer, &headers)?;
     let session = id::<SessionId>(&shared, IdTable::Session, "session", &text)?;
     asked(&shared, caller, Request::CloseSession(session)).await
 }
 
 pub(super) async fn prompt(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path(text): Path<String>,
     body: Bytes,
 ) -> Answer<api::Session> {
-    let caller = caller(&shared, peer, &headers)?;
     let _words: api::PromptRequest = parse(&body)?;
     let session = id::<SessionId>(&shared, IdTable::Session, "session", &text)?;
     asked(&shared, caller, Request::PromptSession(session)).await
 }
 
 /// The session that a route names, which is the caller or the call is refused.
-fn that_session(shared: &Shared, peer: Peer, headers: &HeaderMap, named: &str) -> Result<(Caller, SessionId), Failure> {
-    let caller = caller(shared, peer, headers)?;
+fn that_session(caller: Caller, named: &str) -> Result<(Caller, SessionId), Failure> {
     let session: SessionId =
         named.parse().map_err(|_| Failure::new(RefusalKind::NotFound, format!("there is no session `{named}`")))?;
     if caller != Caller::Session(session) {
@@ -109,12 +97,11 @@ fn that_session(shared: &Shared, peer: Peer, headers: &HeaderMap, named: &str) -
 
 pub(super) async fn call_tool(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path((session, name)): Path<(String, String)>,
     body: Bytes,
 ) -> Answer<api::ToolAnswer> {
-    let (caller, session) = that_session(&shared, peer, &headers, &session)?;
+    let (caller, session) = that_session(caller, &session)?;
     let arguments: serde_json::Value = if body.is_empty() { serde_json::json!({}) } else { parse(&body)? };
     let call = match check_arguments(&name, &arguments) {
         Ok(call) => call,
@@ -147,12 +134,11 @@ pub(super) async fn call_tool(
 
 pub(super) async fn call_gh(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path(session): Path<String>,
     body: Bytes,
 ) -> Answer<api::GhAnswer> {
-    let (_, session) = that_session(&shared, peer, &headers, &session)?;
+    let (_, session) = that_session(caller, &session)?;
     let asked: api::GhRequest = parse(&body)?;
     Ok(Json(gh::call(&shared.outside, session, &asked).await?))
 }

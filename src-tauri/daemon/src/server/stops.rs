@@ -3,17 +3,16 @@
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Path, State};
-use axum::http::HeaderMap;
+use axum::extract::{Path, State};
 use wloop_api::types as api;
 use wloop_core::id::{GateId, UnitRef};
 use wloop_core::stops::HoldKind;
 use wloop_store::{IdTable, Reads, StoreError};
 
-use super::answer::caller;
+use super::Shared;
+use super::answer::Calling;
 use super::routes::{Answer, ask, id, parse, the_gate, units};
-use super::{Peer, Shared};
-use crate::input::Request;
+use crate::input::{Caller, Request};
 use crate::view;
 
 /// Which hold a route sets or takes away.
@@ -30,86 +29,46 @@ const UNMUTE: Wanted = Wanted { kind: HoldKind::Mute, on: false };
 
 type Named = Path<(String, String)>;
 
-pub(super) async fn pause_unit(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    named: Named,
-) -> Answer<api::UnitDetail> {
-    of_unit(&shared, peer, &headers, named, PAUSE).await
+pub(super) async fn pause_unit(State(shared): State<Shared>, Calling(caller): Calling, named: Named) -> Answer<api::UnitDetail> {
+    of_unit(&shared, caller, named, PAUSE).await
 }
 
-pub(super) async fn resume_unit(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    named: Named,
-) -> Answer<api::UnitDetail> {
-    of_unit(&shared, peer, &headers, named, RESUME).await
+pub(super) async fn resume_unit(State(shared): State<Shared>, Calling(caller): Calling, named: Named) -> Answer<api::UnitDetail> {
+    of_unit(&shared, caller, named, RESUME).await
 }
 
-pub(super) async fn mute_unit(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    named: Named,
-) -> Answer<api::UnitDetail> {
-    of_unit(&shared, peer, &headers, named, MUTE).await
+pub(super) async fn mute_unit(State(shared): State<Shared>, Calling(caller): Calling, named: Named) -> Answer<api::UnitDetail> {
+    of_unit(&shared, caller, named, MUTE).await
 }
 
-pub(super) async fn unmute_unit(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    named: Named,
-) -> Answer<api::UnitDetail> {
-    of_unit(&shared, peer, &headers, named, UNMUTE).await
+pub(super) async fn unmute_unit(State(shared): State<Shared>, Calling(caller): Calling, named: Named) -> Answer<api::UnitDetail> {
+    of_unit(&shared, caller, named, UNMUTE).await
 }
 
-pub(super) async fn pause(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Answer<api::Holds> {
+pub(super) async fn pause(State(shared): State<Shared>, Calling(caller): Calling, body: Bytes) -> Answer<api::Holds> {
     let wanted: api::PauseRequest = parse(&body)?;
-    let caller = caller(&shared, peer, &headers)?;
     let request = Request::Hold { unit: None, kind: HoldKind::Pause, until: wanted.until };
     ask(&shared, caller, request).await?;
     holds(&shared)
 }
 
-pub(super) async fn resume(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-) -> Answer<api::Holds> {
-    everything(&shared, peer, &headers, RESUME).await
+pub(super) async fn resume(State(shared): State<Shared>, Calling(caller): Calling) -> Answer<api::Holds> {
+    everything(&shared, caller, RESUME).await
 }
 
-pub(super) async fn mute(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-) -> Answer<api::Holds> {
-    everything(&shared, peer, &headers, MUTE).await
+pub(super) async fn mute(State(shared): State<Shared>, Calling(caller): Calling) -> Answer<api::Holds> {
+    everything(&shared, caller, MUTE).await
 }
 
-pub(super) async fn unmute(
-    State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
-) -> Answer<api::Holds> {
-    everything(&shared, peer, &headers, UNMUTE).await
+pub(super) async fn unmute(State(shared): State<Shared>, Calling(caller): Calling) -> Answer<api::Holds> {
+    everything(&shared, caller, UNMUTE).await
 }
 
 pub(super) async fn saw_gate(
     State(shared): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    headers: HeaderMap,
+    Calling(caller): Calling,
     Path(text): Path<String>,
 ) -> Answer<api::Gate> {
-    let caller = caller(&shared, peer, &headers)?;
     let gate = id::<GateId>(&shared, IdTable::Gate, "gate", &text)?;
     ask(&shared, caller, Request::SeeConsequence(gate)).await?;
     the_gate(&shared, gate)
@@ -119,14 +78,12 @@ fn request(unit: Option<UnitRef>, wanted: Wanted) -> Request {
     if wanted.on { Request::Hold { unit, kind: wanted.kind, until: None } } else { Request::Unhold { unit, kind: wanted.kind } }
 }
 
-async fn everything(shared: &Shared, peer: Peer, headers: &HeaderMap, wanted: Wanted) -> Answer<api::Holds> {
-    let caller = caller(shared, peer, headers)?;
+async fn everything(shared: &Shared, caller: Caller, wanted: Wanted) -> Answer<api::Holds> {
     ask(shared, caller, request(None, wanted)).await?;
     holds(shared)
 }
 
-async fn of_unit(shared: &Shared, peer: Peer, headers: &HeaderMap, named: Named, wanted: Wanted) -> Answer<api::UnitDetail> {
-    let caller = caller(shared, peer, headers)?;
+async fn of_unit(shared: &Shared, caller: Caller, named: Named, wanted: Wanted) -> Answer<api::UnitDetail> {
     let Path((provider, key)) = named;
     let unit = units::named(shared, &provider, &key)?;
     ask(shared, caller, request(Some(unit.clone()), wanted)).await?;

@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_secondary_limit_doubles_to_a_quarter_of_an_hour_and_starts_anew_after_a_success() {
-        // GH-SYNC-36
+        // F33, GH-SYNC-36
         let mut limits = Limits::default();
         let clock = Clocks { ours: at(0), skew_ms: 0 };
         let waits: Vec<i64> = (0..6).map(|_| limits.hit(Class::Secondary, "core", "w", clock, 0.0).as_second()).collect();

@@ -41,7 +41,13 @@ impl Reads<'_> {
         self.one("session", sql, [agent, remote], super::turns::session)
     }
 
-    /// What hooks report of a session; `None` for one that the loop started.
+    /// The session of the loop's in which an agent's conversation was begun; the newest where it was gone on with in another.
+    pub fn managed_conversation(&self, remote: &str) -> Result<Option<SessionRow>, StoreError> {
+        let sql = "SELECT * FROM session WHERE manager = 'wloop' AND remote = ?1 ORDER BY created_at DESC, rowid DESC LIMIT 1";
+        self.one("session", sql, [remote], super::turns::session)
+    }
+
+    /// What hooks report of a session; `None` for one of which they told nothing.
     pub fn hooked(&self, id: SessionId) -> Result<Option<HookedRow>, StoreError> {
         self.one("hooked", "SELECT * FROM hooked WHERE session = ?1", [text(id)], hooked)
     }

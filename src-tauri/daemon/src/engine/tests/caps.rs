@@ -195,82 +195,7 @@ fn a_capped_round_that_fails_to_start_is_tried_again_by_the_person_alone() {
     // What left the plan is not made due again by an answer that comes late: nobody would start it.
     let refusal = refused(rig.ask(Request::RetryGate(gate.gate.id)));
     assert!(refusal.kind == RefusalKind::Conflict && refusal.detail.contains("left the plan"), "{refusal:?}");
-    assert_eq!(rig.gate(gate.gate.id).consequence.unwrap().0, Consequence::Failed);
-}
-
-#[test]
-fn a_capped_round_outlives_an_orderly_stop_and_a_wait() {
-    // CONS-08, CONS-10, RUN-36
-    let (mut rig, two, gate) = capped(ONE_A_DAY);
-    let gate = gate.gate.id;
-    rig.resolve(gate, "run_now", None).unwrap();
-    let item = item_on(&rig, &two).id;
-    let state = |rig: &Rig| rig.gate(gate).consequence.unwrap().0;
-    assert!(matches!(rig.start_release(item, &two), Reply::Release(_)));
-    assert_eq!(state(&rig), Consequence::Started);
-    // The daemon goes down in order while the round is prepared: it is known that nothing started.
-    let now = rig.now;
-    rig.engine().stopped(now).unwrap();
-    assert_eq!(state(&rig), Consequence::Due);
-    rig.reopen();
-    assert_eq!((state(&rig), rig.count(EventKind::ConsequenceUnknown)), (Consequence::Due, 0));
-    assert!(rig.jobs().contains(&Job::Release(item)), "it goes on");
-    // Its place is taken, its workspace busy: it waits, and a kill meanwhile loses it no more than a stop.
-    assert!(matches!(rig.start_release(item, &two), Reply::Release(_)));
-    let busy = wloop_core::github::busy::Workplace { typed_at: Some(rig.now), ..Default::default() };
-    let prepared = Prepared { folder: "/trees/x".into(), head: head(2), merge_base: head(0xbb), workplace: busy };
-    rig.take(Input::Done(Done::Release { item, prepared: Ok(prepared) }));
-    assert_eq!((state(&rig), item_on(&rig, &two).state), (Consequence::Due, ItemState::Released));
-    rig.reopen();
-    assert_eq!(state(&rig), Consequence::Due);
-    rig.pass(15 * 60);
-    rig.sweep(&[&two]);
-    rig.prepare(item, &two);
-    assert_eq!(state(&rig), Consequence::Ran);
-    assert_eq!(rig.turns().iter().filter(|turn| turn.unit == unit(&two)).count(), 1, "once");
-}
-
-#[test]
-fn a_capped_round_whose_head_moved_meanwhile_waits_for_its_next_look() {
-    // CONS-08, ROUND-06
-    let (mut rig, mut two, gate) = capped(ONE_A_DAY);
-    rig.resolve(gate.gate.id, "run_now", None).unwrap();
-    let item = item_on(&rig, &two).id;
-    assert!(matches!(rig.start_release(item, &two), Reply::Release(_)));
-    let old = two.clone();
-    two.summary.head = head(9);
-    two.summary.updated_at = rig.now;
-    rig.show(&two);
-    rig.end_release(item, &old);
-    let row = rig.gate(gate.gate.id);
-    assert_ne!(row.consequence.unwrap().0, Consequence::Started, "nothing was started, and it is not left as if");
-    rig.reopen();
-    assert_eq!(rig.count(EventKind::ConsequenceUnknown), 0);
-}
-
-#[test]
-fn a_capped_round_that_asked_for_trust_fails_like_any_other_afterwards() {
-    // CONS-12, RUN-31
-    let mut rig = Rig::untrusted(NONE);
-    let one = pull(1);
-    rig.sweep(&[&one]);
-    let gate = rig.open_gate(&one).gate.id;
-    rig.resolve(gate, "run_now", None).unwrap();
-    let item = item_on(&rig, &one).id;
-    rig.start_release(item, &one);
-    let trust = rig.open_gates().into_iter().find(|g| g.gate.kind == wloop_core::gate::GateKind::Trust).unwrap().gate.id;
-    assert_eq!(item_on(&rig, &one).state, ItemState::Blocked);
-    rig.resolve(trust, "trust_run", None).unwrap();
-    rig.take(Input::Done(Done::Trusted { gate: trust, written: Ok(()) }));
-    assert_eq!(item_on(&rig, &one).state, ItemState::Released);
-    assert!(matches!(rig.start_release(item, &one), Reply::Release(_)));
-    rig.take(Input::Done(Done::Release { item, prepared: Err("no such program".into()) }));
-    rig.take(Input::Done(Done::Release { item, prepared: Err("no such program".into()) }));
-    let tries = (0..20).filter(|_| {
-        rig.tick_after(1);
-        rig.jobs().contains(&Job::Release(item))
-    });
-    assert!(tries.count() < 2, "it rests between its tries, or waits for the person");
+    assert_eq!(consequence(&rig, gate.gate.id), Consequence::Failed);
 }
 
 #[test]
@@ -346,4 +271,133 @@ fn a_capped_round_is_skipped_paused_and_outlived_like_any_other() {
     two.summary.state = PullState::Merged;
     rig.show(&two);
     assert_eq!((rig.gate(gate.gate.id).gate.status, item_on(&rig, &two).state), (GateStatus::Superseded, ItemState::Gone));
+}
+
+/// A round that the cap held from the beginning, on which the person said Run now.
+fn run_by_hand(rig: &mut Rig, detail: &Detail) -> (GateId, ItemId) {
+    let gate = rig.planned(detail).gate.id;
+    assert_eq!(item_on(rig, detail).state, ItemState::Capped);
+    rig.resolve(gate, "run_now", None).unwrap();
+    (gate, item_on(rig, detail).id)
+}
+
+fn consequence(rig: &Rig, gate: GateId) -> Consequence {
+    rig.gate(gate).consequence.unwrap().0
+}
+
+/// Its round runs, and nothing of it is left or comes again, not by a start and not by a sweep.
+#[track_caller]
+fn runs_once(rig: &mut Rig, detail: &Detail, gate: GateId, item: ItemId) {
+    let turn = rig.prepare(item, detail);
+    assert_eq!((turn.gate, turn.by_hand, consequence(rig, gate)), (gate, true, Consequence::Ran));
+    rig.give(turn.id);
+    rig.record(&turn, "nothing").unwrap();
+    rig.end(turn.id, TurnEnd::Well);
+    rig.reopen();
+    rig.tick_after(600);
+    rig.sweep(&[detail]);
+    assert_eq!((rig.turns().len(), rig.count(EventKind::ConsequenceUnknown)), (1, 0));
+    assert!(rig.jobs().iter().all(|job| !matches!(job, Job::Release(_))), "{:?}", rig.jobs());
+}
+
+#[test]
+fn a_capped_round_that_was_blocked_rests_between_its_tries_and_starts_once() {
+    // CONS-12, RUN-31, P12, P13, P16
+    let mut rig = Rig::untrusted(NONE);
+    let detail = pull(1);
+    let (gate, item) = run_by_hand(&mut rig, &detail);
+    assert!(matches!(rig.start_release(item, &detail), Reply::NotNow));
+    assert_eq!(
+        (rig.item(item).state, consequence(&rig, gate)),
+        (ItemState::Blocked, Consequence::Ran),
+        "it has done what it could"
+    );
+    let trust = rig.open_gate(&detail).gate.id;
+    rig.resolve(trust, "trust_run", None).unwrap();
+    rig.take(Input::Done(Done::Trusted { gate: trust, written: Ok(()) }));
+    // Let through, its workspace cannot be made: it is tried again like any round, a while later each time.
+    for _ in 0..3 {
+        assert!(rig.jobs().contains(&Job::Release(item)));
+        assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+        rig.take(Input::Done(Done::Release { item, prepared: Err("no space left".into()) }));
+        let rests = rig.item(item);
+        assert_eq!((rests.state, rests.reason.as_str()), (ItemState::Released, "no space left"));
+        assert!(rests.try_after > rig.now && !rig.jobs().contains(&Job::Release(item)), "it rests: {:?}", rig.jobs());
+        assert_eq!((rig.wake(), consequence(&rig, gate)), (Some(rests.try_after), Consequence::Ran));
+        rig.now = rests.try_after;
+    }
+    assert_eq!(refused(rig.ask(Request::RetryGate(gate))).kind, RefusalKind::Conflict, "nothing of the gate's failed");
+    // Neither an end of the daemon nor its sudden death makes it unknown or lost.
+    assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+    rig.reopen();
+    runs_once(&mut rig, &detail, gate, item);
+}
+
+#[test]
+fn a_capped_round_that_an_orderly_stop_caught_in_its_start_waits_for_the_next_daemon() {
+    // CONS-08, CONS-10, RUN-36
+    let mut rig = Rig::with(NONE, &[]);
+    let detail = pull(1);
+    let (gate, item) = run_by_hand(&mut rig, &detail);
+    for _ in 0..2 {
+        assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+        assert_eq!(consequence(&rig, gate), Consequence::Started);
+        let now = rig.now;
+        rig.engine().stopped(now).unwrap();
+        rig.reopen();
+        assert_eq!((consequence(&rig, gate), rig.item(item).state), (Consequence::Due, ItemState::Released));
+        assert!(rig.jobs().contains(&Job::Release(item)));
+    }
+    runs_once(&mut rig, &detail, gate, item);
+}
+
+#[test]
+fn a_capped_round_whose_start_was_put_off_is_known_not_to_have_run() {
+    // CONS-08, CONS-10, P16, ROUND-06, ROUND-27
+    let rooms = ["", "[agents]\nmax_running = 1\n"];
+    for (n, more) in rooms.iter().enumerate() {
+        let mut rig = Rig::with(&format!("{NONE}{more}"), &[]);
+        let (detail, other) = (pull(1), pull(2));
+        rig.sweep(&[&detail, &other]);
+        let gate = rig.open_gate(&detail).gate.id;
+        rig.resolve(gate, "run_now", None).unwrap();
+        let item = item_on(&rig, &detail).id;
+        assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+        assert_eq!(consequence(&rig, gate), Consequence::Started);
+        if n == 0 {
+            // The person works where it would.
+            let workplace = wloop_core::github::busy::Workplace { typed_at: Some(rig.now), ..Default::default() };
+            let prepared = Prepared { folder: "/trees/1".into(), head: head(1), merge_base: head(0xbb), workplace };
+            rig.take(Input::Done(Done::Release { item, prepared: Ok(prepared) }));
+        } else {
+            // Another round took the last place meanwhile.
+            rig.by_hand(&other, None).unwrap();
+            let turn = rig.prepare(item_on(&rig, &other).id, &other);
+            rig.give(turn.id);
+            rig.end_release(item, &detail);
+        }
+        let waits = rig.item(item);
+        assert_eq!((waits.state, consequence(&rig, gate)), (ItemState::Released, Consequence::Due), "{more}: {}", waits.reason);
+        assert!(waits.try_after > rig.now);
+        rig.reopen();
+        assert_eq!((consequence(&rig, gate), rig.item(item).state), (Consequence::Due, ItemState::Released), "{more}");
+        let before = rig.turns().len();
+        rig.pass(3_600);
+        let turn = rig.prepare(item, &detail);
+        assert_eq!((turn.gate, consequence(&rig, gate), rig.turns().len()), (gate, Consequence::Ran, before + 1), "{more}");
+    }
+    // The head moved while its workspace was made: it is made again, for the head as it is then.
+    let mut rig = Rig::with(NONE, &[]);
+    let mut detail = pull(1);
+    let (gate, item) = run_by_hand(&mut rig, &detail);
+    let old = detail.clone();
+    assert!(matches!(rig.start_release(item, &detail), Reply::Release(_)));
+    detail.summary.head = head(2);
+    rig.show(&detail);
+    rig.end_release(item, &old);
+    assert_eq!((consequence(&rig, gate), rig.turns().len()), (Consequence::Due, 0));
+    rig.reopen();
+    assert!(rig.jobs().contains(&Job::Release(item)));
+    runs_once(&mut rig, &detail, gate, item);
+    assert_eq!(rig.turns()[0].head, head(2));
 }

@@ -1,8 +1,8 @@
 //! Drafts: proposed, approved, edited, discarded, withdrawn, sent, and what a crash or a bad row leaves of them.
 
-mod record;
 mod repairs;
 mod sessions;
+mod words;
 
 use serde_json::json;
 use wloop_core::consequence::Consequence;

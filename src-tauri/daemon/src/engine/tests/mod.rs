@@ -2,6 +2,7 @@
 //! the test moves. What a provider shows and what a job came to is handed in as values; nothing here reaches a network or a process.
 
 mod caps;
+mod cases;
 mod crashes;
 mod drafts;
 mod facts;

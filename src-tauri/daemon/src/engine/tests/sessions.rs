@@ -195,11 +195,76 @@ fn a_driven_session_answers_for_plan_and_trust_and_never_for_its_own_drafts() {
     // Nor through the same conversation, gone on with somewhere else; another one acts for the person.
     rig.agent(turn.id, AgentEvent::Conversation("the-same".to_owned()));
     let elsewhere = rig.hook(HookEvent::UserPromptSubmit, "the-same");
-    assert_ne!(elsewhere, turn.session);
     let refusal = refused(rig.through(elsewhere, resolve(gate, "approve")));
     assert!(refusal.detail.contains("asked this itself"), "{refusal:?}");
     assert_eq!(rig.post(draft).state, PostState::Held);
     let other = rig.hook(HookEvent::UserPromptSubmit, "another");
     rig.through(other, resolve(gate, "approve")).unwrap();
     assert_eq!(rig.post(draft).state, PostState::Queued);
+}
+
+#[test]
+fn a_conversation_that_the_person_goes_on_with_elsewhere_is_the_session_it_was() {
+    // SES-01, SES-02, RES-07, RES-08, RES-12
+    let mut rig = Rig::new();
+    let (one, two) = (pull(1), pull(2));
+    let turn = rig.started(&one);
+    rig.agent(turn.id, AgentEvent::Conversation("conversation-7".into()));
+    rig.sweep(&[&one, &two]);
+    let plan = rig.open_gate(&two).gate.id;
+    // While its turn runs the person has typed nothing that counts, wherever they did.
+    assert_eq!(rig.hook(HookEvent::UserPromptSubmit, "conversation-7"), turn.session);
+    forbidden(rig.through(turn.session, resolve(plan, "skip")));
+    let Ok(Reply::Tool(answer)) = rig.tool(&turn, "github_draft", json!({ "text": "Is it 20?" })) else { panic!("no draft") };
+    let drafted: GateId = answer["gate"].as_str().unwrap().parse().unwrap();
+    rig.stop(&turn, "Look here.").unwrap();
+    let asked = rig.open_gates().into_iter().find(|g| g.turn == Some(turn.id)).unwrap().gate.id;
+    rig.end(turn.id, TurnEnd::Well);
+    assert_eq!(rig.read().session(turn.session).unwrap().unwrap().state, "closed");
+    // They resume it at a terminal: no second session comes of that, and it is open again.
+    assert_eq!(rig.hook(HookEvent::SessionStart, "conversation-7"), turn.session);
+    assert_eq!(rig.hook(HookEvent::UserPromptSubmit, "conversation-7"), turn.session);
+    let row = rig.read().session(turn.session).unwrap().unwrap();
+    assert_eq!((row.manager.as_str(), row.state.as_str(), row.folder.as_str()), ("wloop", "active", "/trees/review-1"));
+    assert_eq!((rig.read().sessions(true, 10).unwrap().len(), rig.count(EventKind::SessionOpened)), (1, 0));
+    // It acts for the person now, except on what its own turn asked and drafted.
+    for (gate, intent) in [(asked, "publish"), (asked, "reject"), (drafted, "approve"), (drafted, "discard")] {
+        let refusal = refused(rig.through(turn.session, resolve(gate, intent)));
+        assert!(refusal.kind == RefusalKind::Forbidden && refusal.detail.contains("asked this itself"), "{refusal:?}");
+    }
+    rig.through(turn.session, resolve(plan, "skip")).unwrap();
+    assert_eq!(rig.gate(plan).gate.closed.unwrap().actor, Actor::Person { via: Some(turn.session) });
+    rig.hook(HookEvent::SessionEnd, "conversation-7");
+    assert_eq!(rig.read().session(turn.session).unwrap().unwrap().state, "dormant");
+}
+
+#[test]
+fn two_sessions_of_one_conversation_answer_nothing_that_the_other_asked() {
+    // RES-12
+    let mut rig = Rig::new();
+    let (one, two) = (pull(1), pull(2));
+    // The hook told of it before the turn said which conversation it is.
+    let hooked = rig.hook(HookEvent::UserPromptSubmit, "conversation-8");
+    let stranger = rig.hook(HookEvent::UserPromptSubmit, "conversation-9");
+    let turn = rig.started(&one);
+    rig.sweep(&[&one, &two]);
+    let plan = rig.open_gate(&two).gate.id;
+    let Ok(Reply::Tool(answer)) = rig.tool(&turn, "github_draft", json!({ "text": "Is it 20?" })) else { panic!("no draft") };
+    let drafted: GateId = answer["gate"].as_str().unwrap().parse().unwrap();
+    let draft: wloop_core::id::PostId = answer["draft"].as_str().unwrap().parse().unwrap();
+    rig.stop(&turn, "Look here.").unwrap();
+    let asked = rig.open_gates().into_iter().find(|g| g.turn == Some(turn.id)).unwrap().gate.id;
+    rig.agent(turn.id, AgentEvent::Conversation("conversation-8".into()));
+    assert_ne!(hooked, turn.session);
+    let edit = Request::EditDraft { draft, text: "It is 20.".to_owned(), gate: None };
+    for request in [resolve(asked, "publish"), resolve(asked, "reject"), resolve(drafted, "approve"), edit] {
+        let told = format!("{request:?}");
+        let refusal = refused(rig.through(hooked, request));
+        assert!(refusal.kind == RefusalKind::Forbidden && refusal.detail.contains("asked this itself"), "{told}: {refusal:?}");
+    }
+    assert_eq!((rig.gate(asked).gate.closed, rig.post(draft).state), (None, PostState::Held));
+    // What nobody of that conversation asked it may answer; and another conversation may answer this.
+    rig.through(hooked, resolve(plan, "skip")).unwrap();
+    rig.through(stranger, resolve(drafted, "discard")).unwrap();
+    rig.through(stranger, resolve(asked, "publish")).unwrap();
 }

@@ -146,3 +146,36 @@ fn a_sent_reminder_is_noted_once_and_a_dropped_one_never() {
     rig.discard(drafts[1], None).unwrap();
     assert_eq!((state(&rig, 1).as_str(), rig.count(EventKind::Nudged)), ("void", 1));
 }
+
+#[test]
+fn a_turn_that_proposed_a_draft_did_start_whatever_its_agent_says_at_the_end() {
+    // RUN-30, RUN-31, ROUND-24, P12
+    use wloop_core::stops::BlockKind;
+    use wloop_core::turn::TurnState;
+    for drafted in [false, true] {
+        let mut rig = Rig::new();
+        let detail = pull(1);
+        let turn = rig.started(&detail);
+        if drafted {
+            rig.drafted(&turn, "Is it 20?");
+        }
+        let words = "do you trust the files in this folder?".to_owned();
+        rig.end(turn.id, TurnEnd::Blocked { kind: BlockKind::Folder, folder: String::new(), words });
+        let row = rig.turn(turn.id);
+        assert_eq!(row.state, TurnState::Failed);
+        let given = rig.read().rounds_given(start(), None, None).unwrap();
+        let asks = rig.open_gates().iter().filter(|gate| gate.gate.kind == GateKind::Trust).count();
+        let item = rig.item(turn.item).state;
+        assert_eq!(
+            (given, asks, item),
+            if drafted { (1, 0, ItemState::Turned) } else { (0, 1, ItemState::Blocked) },
+            "{drafted}"
+        );
+        // What did start is not started again by itself; what it drafted waits for the person as before.
+        rig.reopen();
+        rig.tick_after(600);
+        rig.sweep(&[&detail]);
+        assert_eq!((rig.turns().len(), rig.open_gates().len()), (1, 1), "{drafted}");
+        assert!(rig.jobs().iter().all(|job| !matches!(job, Job::Release(_) | Job::StartTurn(_))), "{:?}", rig.jobs());
+    }
+}
