@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use self::eval::Evaluation;
 use self::tree::{Node, Ty};
-use super::registry::{FactType, Slot};
+use super::registry::{FactType, Scope};
 use super::value::{Facts, Frame, Value};
 use crate::gate::GateKind;
 
@@ -75,23 +75,21 @@ impl PartialEq for Predicate {
     }
 }
 
-const EVERYWHERE: &[Slot] = &[Slot::Action, Slot::Gate, Slot::Name, Slot::Turn, Slot::Workflow];
-
 impl Predicate {
     /// Checks a predicate that may read any fact of the registry.
     ///
     /// # Errors
     /// [`PredicateFault`] with the position (CEL-02).
     pub fn parse(text: &str) -> Result<Self, PredicateFault> {
-        Self::parse_in(text, EVERYWHERE)
+        Self::parse_in(text, Scope::Anything)
     }
 
-    /// Checks a predicate that may read the facts of these slots.
+    /// Checks a predicate that may read what the scope opens.
     ///
     /// # Errors
     /// [`PredicateFault`] with the position (CEL-02).
-    pub fn parse_in(text: &str, slots: &[Slot]) -> Result<Self, PredicateFault> {
-        let lowered = lower::lower(text, slots)?;
+    pub fn parse_in(text: &str, scope: Scope) -> Result<Self, PredicateFault> {
+        let lowered = lower::lower(text, scope)?;
         if lowered.ty != Ty::Bool {
             return Err(PredicateFault {
                 position: 1,
@@ -149,15 +147,15 @@ impl Expression {
     /// # Errors
     /// [`PredicateFault`] with the position.
     pub fn parse(text: &str) -> Result<Self, PredicateFault> {
-        Self::parse_in(text, EVERYWHERE)
+        Self::parse_in(text, Scope::Anything)
     }
 
-    /// Checks an expression that may read the facts of these slots.
+    /// Checks an expression that may read what the scope opens.
     ///
     /// # Errors
     /// [`PredicateFault`] with the position.
-    pub fn parse_in(text: &str, slots: &[Slot]) -> Result<Self, PredicateFault> {
-        let lowered = lower::lower(text, slots)?;
+    pub fn parse_in(text: &str, scope: Scope) -> Result<Self, PredicateFault> {
+        let lowered = lower::lower(text, scope)?;
         let kind = lowered.ty.fact_type().ok_or_else(|| PredicateFault {
             position: 1,
             what: format!("the expression is {} {}", lowered.ty.article(), lowered.ty),

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::fault::Fault;
 use super::predicate::{Predicate, PredicateFault};
-use super::registry::{Slot, nearest};
+use super::registry::{Scope, nearest};
 
 /// One file being read.
 pub(crate) struct Source<'t> {
@@ -312,10 +312,10 @@ impl<'s> Table<'s> {
         self.table.keys().map(|key| key.get_ref().to_string()).collect()
     }
 
-    /// A predicate over the facts of these slots.
-    pub(crate) fn predicate(&self, key: &str, slots: &[Slot]) -> Option<Predicate> {
+    /// A predicate over what the scope opens.
+    pub(crate) fn predicate(&self, key: &str, scope: Scope) -> Option<Predicate> {
         let text = self.placed(key)?;
-        Predicate::parse_in(&text.value, slots).map_err(|fault| self.expression_fault(key, &text, 0, &fault)).ok()
+        Predicate::parse_in(&text.value, scope).map_err(|fault| self.expression_fault(key, &text, 0, &fault)).ok()
     }
 
     /// A fault inside an expression that stands in a text, `skip` characters after the text's begin.

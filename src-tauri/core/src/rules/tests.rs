@@ -4,6 +4,7 @@ mod config;
 mod policy;
 mod predicate;
 mod profile;
+mod registry;
 mod words;
 
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value as Tv;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
-use super::registry::{KNOWN, Slot, known, nearest};
+use super::registry::{KNOWN, Scope, known, nearest};
 use super::value::{Facts, Value};
 
 /// Why a template has no text.
@@ -76,13 +76,13 @@ pub fn check_text(template: &str) -> Result<(), WordsFault> {
     environment().template_from_str(template).map(|_| ()).map_err(|error| WordsFault::of(&error))
 }
 
-/// Checks a one-line template: it compiles, and every fact it names may be read in one of these slots.
+/// Checks a one-line template: it compiles, and every fact it names may be read in this scope.
 ///
 /// # Errors
 /// [`WordsFault`] with the nearest known name.
-pub fn check_line(template: &str, slots: &[Slot]) -> Result<(), WordsFault> {
+pub fn check_line(template: &str, scope: Scope) -> Result<(), WordsFault> {
     check_text(template)?;
-    let readable = |name: &str| known(name).is_some_and(|row| row.slots.iter().any(|slot| slots.contains(slot)));
+    let readable = |name: &str| known(name).is_some_and(|row| scope.admits(row));
     for name in fact_names(template) {
         if !readable(&name) {
             let names = KNOWN.iter().map(|row| row.name).filter(|name| readable(name));

@@ -14,7 +14,7 @@ use super::PredicateFault;
 use super::eval::{arithmetic, lend};
 use super::scan;
 use super::tree::{Arithmetic, Child, Comparison, Fold, Node, TextTest, Ty};
-use crate::rules::registry::{KNOWN, Slot, known, nearest, place};
+use crate::rules::registry::{KNOWN, Known, Scope, known, nearest, place};
 use crate::rules::value::Value;
 
 /// How deep the checked tree may be: what recurses over it stays within a small stack.
@@ -32,7 +32,7 @@ pub(super) struct Lowered {
 }
 
 /// Parses and checks.
-pub(super) fn lower(text: &str, slots: &[Slot]) -> Result<Lowered, PredicateFault> {
+pub(super) fn lower(text: &str, scope: Scope) -> Result<Lowered, PredicateFault> {
     if text.trim().is_empty() {
         return Err(PredicateFault { position: 1, what: "the expression is empty".to_owned(), help: String::new() });
     }
@@ -46,7 +46,7 @@ pub(super) fn lower(text: &str, slots: &[Slot]) -> Result<Lowered, PredicateFaul
             help: "see the CEL language definition".to_owned(),
         }
     })?;
-    let mut checker = Checker { slots, source, reads: BTreeSet::new(), locals: Vec::new(), depth: 0, folds: 0 };
+    let mut checker = Checker { scope, source, reads: BTreeSet::new(), locals: Vec::new(), depth: 0, folds: 0 };
     let (node, ty) = checker.node(&tree)?;
     Ok(Lowered { node, ty, reads: checker.reads })
 }
@@ -60,8 +60,8 @@ fn from_line_and_column(text: &str, (line, column): (isize, isize)) -> usize {
 
 type Checked = Result<(Node, Ty), PredicateFault>;
 
-struct Checker<'a> {
-    slots: &'a [Slot],
+struct Checker {
+    scope: Scope,
     source: SourceInfo,
     reads: BTreeSet<String>,
     locals: Vec<(String, Ty)>,
@@ -69,7 +69,7 @@ struct Checker<'a> {
     folds: usize,
 }
 
-impl Checker<'_> {
+impl Checker {
     fn fault(&self, id: u64, what: impl Into<String>, help: impl Into<String>) -> PredicateFault {
         let bytes = self.source.offset_for(id).map_or(0, |(start, _)| start as usize);
         let before = self.source.source.get(..bytes).unwrap_or_default();
@@ -172,23 +172,37 @@ impl Checker<'_> {
 
     fn fact(&mut self, at: u64, name: &str) -> Checked {
         if let Some((its_place, row)) = place(name).and_then(|place| Some((place, KNOWN.get(place)?))) {
-            if !row.slots.iter().any(|slot| self.slots.contains(slot)) {
-                let slots = self.slots.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" or ");
-                return Err(self.fault(at, format!("`{name}` cannot be read in {slots}"), ""));
+            if !self.scope.admits(row) {
+                return Err(self.out_of_reach(at, row));
             }
             self.reads.insert(name.to_owned());
             return Ok((Node::Fact(row.name, row.kind, its_place), Ty::of(row.kind)));
         }
-        let readable = KNOWN.iter().filter(|row| row.slots.iter().any(|slot| self.slots.contains(slot))).map(|row| row.name);
+        let readable = KNOWN.iter().filter(|row| self.scope.admits(row)).map(|row| row.name);
         let below = format!("{name}.");
         if let Some(row) = KNOWN.iter().find(|row| row.name.starts_with(&below)) {
             return Err(self.fault(at, format!("`{name}` alone is no fact"), format!("name one, such as `{}`", row.name)));
         }
         let help = match nearest(name, readable) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "`docs/configuration.md` lists those a rule can read".to_owned(),
+            None => "`wloop workflows facts` lists those a rule can read".to_owned(),
         };
         Err(self.fault(at, format!("unknown fact `{name}`"), help))
+    }
+
+    /// A fact that exists and cannot be read here: of another provider's units, or of another place.
+    fn out_of_reach(&self, at: u64, row: &Known) -> PredicateFault {
+        let what = format!("`{}` cannot be read in {}", row.name, self.scope.as_str());
+        let help = match (row.provider(), self.scope) {
+            (Some(of), Scope::Workflow(here) | Scope::DraftsWithdraw(here) | Scope::Rule(Some(here))) if of != here => {
+                format!("it is a fact of `{}`, and here those of `{}` are read", of.as_str(), here.as_str())
+            }
+            _ => {
+                let open = row.slots.iter().map(|slot| format!("`{}`", slot.as_str())).collect::<Vec<_>>().join(", ");
+                format!("it is open in {open}")
+            }
+        };
+        self.fault(at, what, help)
     }
 
     fn call(&mut self, tree: &IdedExpr, call: &CallExpr) -> Checked {

@@ -3,10 +3,7 @@
 use crate::gate::GateKind;
 use crate::rules::policy::{ApprovalOverlay, ApprovalTable, Mode, ModeWord, Rule};
 use crate::rules::read::Table;
-use crate::rules::registry::{Slot, known};
-
-/// What a rule may read: the gate, and the facts of its unit.
-const RULE_SLOTS: [Slot; 2] = [Slot::Gate, Slot::Workflow];
+use crate::rules::registry::{Scope, known};
 
 /// Reads a manifest's table; the caller finishes it.
 pub(crate) fn read_table(table: &Table<'_>, name: &str) -> ApprovalTable {
@@ -62,7 +59,7 @@ fn read_rules(table: &Table<'_>, name: &str) -> Option<Vec<Rule>> {
 }
 
 fn read_rule(rule: &Table<'_>, name: &str) -> Option<Rule> {
-    let when = rule.predicate("when", &RULE_SLOTS);
+    let when = rule.predicate("when", Scope::Rule(None));
     if !rule.has("when") {
         rule.own_fault("the rule has no `when`", "a rule for everything is the table's own `mode`");
     }

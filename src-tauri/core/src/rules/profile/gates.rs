@@ -8,7 +8,7 @@ use crate::gate::{GateKind, GateStatus, Intent};
 use crate::rules::fault::Fault;
 use crate::rules::policy::{ApprovalTable, GATES_TOML};
 use crate::rules::read::{self, Table};
-use crate::rules::registry::Slot;
+use crate::rules::registry::Scope;
 use crate::rules::words;
 
 /// What becomes of a task that was only a place for gates (GATE-34).
@@ -157,7 +157,7 @@ fn entry(table: &Table<'_>) -> Option<GateEntry> {
     }
     let label = table.required("label");
     let text = table.text("text");
-    if let Some(fault) = text.as_deref().and_then(|text| words::check_line(text, &[Slot::Workflow]).err()) {
+    if let Some(fault) = text.as_deref().and_then(|text| words::check_line(text, Scope::Unit).err()) {
         table.fault("text", fault.to_string(), "");
     }
     let mut ends_task = BTreeMap::new();

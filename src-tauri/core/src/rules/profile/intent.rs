@@ -12,7 +12,7 @@ use crate::rules::fault::Fault;
 use crate::rules::policy::ApprovalTable;
 use crate::rules::predicate::Predicate;
 use crate::rules::read::{self, Table};
-use crate::rules::registry::Slot;
+use crate::rules::registry::Scope;
 use crate::rules::words;
 
 /// How a turn of an intent runs.
@@ -231,7 +231,7 @@ fn manifest(name: &str, root: &Table<'_>, files: &BTreeMap<String, String>, used
         root.fault("prompt", format!("`{prompt_file}`: {fault}"), "");
     }
     let session_title = root.table("session").and_then(|table| {
-        let title = line(&table, "title", &[Slot::Name, Slot::Turn]);
+        let title = line(&table, "title", Scope::Name);
         table.finish();
         title
     });
@@ -296,9 +296,9 @@ fn text_of(table: &Table<'_>, key: &str, path: &str, files: &BTreeMap<String, St
     text
 }
 
-fn line(table: &Table<'_>, key: &str, slots: &[Slot]) -> Option<String> {
+fn line(table: &Table<'_>, key: &str, scope: Scope) -> Option<String> {
     let text = table.text(key)?;
-    if let Err(fault) = words::check_line(&text, slots) {
+    if let Err(fault) = words::check_line(&text, scope) {
         table.fault(key, fault.to_string(), "");
     }
     Some(text)
@@ -309,7 +309,7 @@ fn workspace(table: &Table<'_>) -> Option<WorkspaceSpec> {
     if !table.has("role") {
         table.own_fault("`role` is missing", "`review` or `author`");
     }
-    let name = line(table, "name", &[Slot::Name, Slot::Turn]);
+    let name = line(table, "name", Scope::Name);
     if !table.has("name") {
         table.own_fault("`name` is missing", "such as `name = \"review {{ unit.label }}\"`");
     }
@@ -349,11 +349,11 @@ fn inputs(table: &Table<'_>) -> BTreeMap<String, Input> {
 }
 
 fn action(table: &Table<'_>) -> Option<Action> {
-    let action = [Slot::Action];
-    let offered = table.predicate("offered", &action);
-    let enabled = table.predicate("enabled", &action);
-    let primary = table.predicate("primary", &action);
-    let disabled = line(table, "disabled", &action);
+    let action = Scope::Action;
+    let offered = table.predicate("offered", action);
+    let enabled = table.predicate("enabled", action);
+    let primary = table.predicate("primary", action);
+    let disabled = line(table, "disabled", action);
     let label = table.required("label");
     table.finish();
     Some(Action { label: label?, offered, enabled, disabled, primary })
@@ -410,7 +410,7 @@ fn record(table: &Table<'_>, folder: &str, files: &BTreeMap<String, String>, sta
         if !case.has("when") {
             case.own_fault("the headline has no `when`", "a headline for everything is the summary");
         }
-        let text = line(&case, "text", &[Slot::Turn]);
+        let text = line(&case, "text", Scope::Turn);
         if !case.has("text") {
             case.own_fault("`text` is missing", "the headline's words");
         }
@@ -425,7 +425,7 @@ fn record(table: &Table<'_>, folder: &str, files: &BTreeMap<String, String>, sta
 
 /// A predicate of the slot `turn`; the stage is read only by an intent that has one (INT-11).
 fn turn_predicate(table: &Table<'_>, key: &str, staged: bool) -> Option<Predicate> {
-    let predicate = table.predicate(key, &[Slot::Turn])?;
+    let predicate = table.predicate(key, Scope::Turn)?;
     if !staged && predicate.reads().contains("turn.stage") {
         table.fault(key, "`turn.stage` is read and the intent has no stages", "add `dims = [\"stage\"]`");
     }

@@ -11,7 +11,7 @@ use crate::rules::fault::Fault;
 use crate::rules::policy::ApprovalTable;
 use crate::rules::predicate::{EvalFault, Expression, Predicate};
 use crate::rules::read::{self, Table};
-use crate::rules::registry::{FactType, Slot};
+use crate::rules::registry::{FactType, Provider, Scope};
 use crate::rules::value::{Facts, Value};
 use crate::rules::words;
 
@@ -144,11 +144,11 @@ pub(super) fn read(name: &str, text: &str, intents: &BTreeMap<String, IntentMani
             root.own_fault("`provider` is missing", "say whose units `when` reads, such as `provider = \"github\"`");
         }
         let ask = root.text("ask");
-        if let Some(fault) = ask.as_deref().and_then(|ask| words::check_line(ask, &[Slot::Workflow]).err()) {
+        if let Some(fault) = ask.as_deref().and_then(|ask| words::check_line(ask, Scope::Workflow(Provider::Github)).err()) {
             root.fault("ask", fault.to_string(), "");
         }
         let mode = root.word("mode", &ACTS).unwrap_or(Act::Act);
-        let when = root.predicate("when", &[Slot::Workflow]);
+        let when = root.predicate("when", Scope::Workflow(Provider::Github));
         if !root.has("when") {
             root.own_fault("`when` is missing", "say when it acts");
         }
@@ -188,7 +188,7 @@ fn key(root: &Table<'_>) -> Vec<KeyPart> {
             }
             continue;
         }
-        match Expression::parse_in(&text, &[Slot::Workflow]) {
+        match Expression::parse_in(&text, Scope::Workflow(Provider::Github)) {
             Ok(part) if matches!(part.kind(), FactType::List | FactType::Duration) => {
                 root.fault(
                     "key",
@@ -246,7 +246,7 @@ fn steps(root: &Table<'_>, intents: &BTreeMap<String, IntentManifest>) -> Vec<St
 }
 
 fn turn_start(table: &Table<'_>, intents: &BTreeMap<String, IntentManifest>) -> Option<Step> {
-    let when = table.predicate("when", &[Slot::Workflow]);
+    let when = table.predicate("when", Scope::Workflow(Provider::Github));
     let runner = table.word("runner", &super::Runner::ALL);
     let stage = stage(table);
     let intent = table.required("intent")?;
@@ -272,7 +272,7 @@ fn stage(table: &Table<'_>) -> Option<StageSource> {
         }
         return Some(StageSource::Literal(text.value));
     };
-    match Expression::parse_in(expression, &[Slot::Workflow]) {
+    match Expression::parse_in(expression, Scope::Workflow(Provider::Github)) {
         Ok(expression) if expression.kind() != FactType::Text => {
             table.fault("stage", format!("the expression is {}", read::article(expression.kind().as_str())), "expected a string");
             None

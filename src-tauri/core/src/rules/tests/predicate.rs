@@ -1,7 +1,7 @@
 use super::{frame, now, text};
 use crate::gate::GateKind;
 use crate::rules::predicate::{EvalFault, Expression, Predicate};
-use crate::rules::registry::{FactType, KNOWN, Slot};
+use crate::rules::registry::{FactType, KNOWN, Provider, Scope};
 use crate::rules::value::{Frame, Value};
 use jiff::SignedDuration;
 
@@ -60,7 +60,7 @@ fn what_cannot_be_meant_is_refused_with_its_place() {
         let shown = refusal(wrong);
         assert!(shown.contains(expected), "{wrong}: {shown}");
     }
-    let elsewhere = Predicate::parse_in("row.open", &[Slot::Workflow]).unwrap_err();
+    let elsewhere = Predicate::parse_in("row.open", Scope::Workflow(Provider::Github)).unwrap_err();
     assert!(elsewhere.what.contains("cannot be read in a workflow"), "{elsewhere}");
 }
 
@@ -201,7 +201,7 @@ fn kinds_are_pinned_by_terms_over_the_kind_alone() {
 #[test]
 fn an_expression_has_its_facts_type() {
     // PROF-01, PROF-02
-    let stage = Expression::parse_in(" pr.first.due ? \"first\" : \"follow-up\"", &[Slot::Workflow]).unwrap();
+    let stage = Expression::parse_in(" pr.first.due ? \"first\" : \"follow-up\"", Scope::Workflow(Provider::Github)).unwrap();
     assert_eq!(stage.kind(), FactType::Text);
     assert_eq!(stage.evaluate(&Frame::new(), now()), Ok(text("follow-up")));
     assert_eq!(stage.evaluate(&frame([("pr.first.due", Value::Bool(true))]), now()), Ok(text("first")));

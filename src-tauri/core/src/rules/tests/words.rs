@@ -1,5 +1,5 @@
 use super::{frame, text};
-use crate::rules::registry::Slot;
+use crate::rules::registry::{Provider, Scope};
 use crate::rules::value::{Frame, Value};
 use crate::rules::words::{check_line, render_line, render_text};
 
@@ -31,8 +31,8 @@ fn an_unknown_name_is_an_error() {
         render_text("one\n{{ Unit.slug }}\n{{ Nope }}", minijinja::context! { Unit => minijinja::context! { slug => "s" } });
     assert_eq!(fault.unwrap_err().line, Some(3));
     assert!(render_text("{{ ", minijinja::context! {}).is_err());
-    let near = check_line("{{ pr.slog }}", &[Slot::Workflow]).unwrap_err();
+    let near = check_line("{{ pr.slog }}", Scope::Workflow(Provider::Github)).unwrap_err();
     assert!(near.to_string().contains("did you mean `pr.slug`?"), "{near}");
-    assert!(check_line("{{ row.kind }}", &[Slot::Workflow]).is_err());
-    assert!(check_line(DIFF, &[Slot::Workflow]).is_ok());
+    assert!(check_line("{{ row.kind }}", Scope::Workflow(Provider::Github)).is_err());
+    assert!(check_line(DIFF, Scope::Workflow(Provider::Github)).is_ok());
 }
