@@ -68,7 +68,7 @@ bench: setup ## run the benchmarks and put their figures into the README
 	$(CARGO) bench --package wloop-tests --bench whole -- --write
 
 generate: setup ## write anew what is made from the code: docs/reference
-	WLOOP_BLESS=1 $(CARGO) test --workspace $(FAILPOINTS) --test journeys tidy::generated
+	WLOOP_BLESS=1 $(CARGO) test --workspace $(FAILPOINTS) --test journeys tidy::
 
 # The engine is optimised for it; what others wrote is, in any build.
 simulate: setup ## live through simulated lives: SEEDS=2000 for so many (FROM=500: from that seed on), SEED=17 for one, told step by step

@@ -121,3 +121,49 @@ async fn steady(stage: &Stage, number: u64) -> Vec<wloop_api::types::Fact> {
     })
     .await
 }
+
+/// What the specification lists of a fact.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+struct Listed {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    slots: std::collections::BTreeSet<String>,
+    #[serde(default)]
+    untrusted: bool,
+    #[serde(default)]
+    on_demand: bool,
+}
+
+/// What `wloop workflows … --json` prints, without a daemon.
+fn told(arguments: &[&str]) -> Value {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut command = std::process::Command::new(wloop_tests::program("wloop"));
+    command.arg("workflows").args(arguments).arg("--home").arg(home.path());
+    let output = command.env_clear().envs(wloop_tests::plain_environment()).output().expect("wloop runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read_dir(home.path()).expect("the home").count(), 0, "nothing is made in the home");
+    serde_json::from_slice(&output.stdout).expect("it prints JSON")
+}
+
+#[test]
+fn those_who_write_rules_are_told_every_fact_and_every_step() {
+    // FACT-01, FACT-02, FACT-03
+    let list = include_str!("../../src-tauri/core/src/rules/tests/facts.toml");
+    let mut listed: std::collections::BTreeMap<String, Vec<Listed>> = toml::from_str(list).expect("the list of facts");
+    let mut listed = listed.remove("fact").expect("facts");
+    listed.sort();
+    let printed: Vec<Listed> = serde_json::from_value(told(&["facts", "--json"])).expect("facts");
+    assert_eq!(printed, listed);
+    let of = told(&["facts", "slack", "--json"]);
+    let names: Vec<&str> = of.as_array().expect("facts").iter().filter_map(|fact| fact["name"].as_str()).collect();
+    assert!(names.contains(&"slack.ended") && names.contains(&"trigger.kind") && names.contains(&"brief.goal"), "{names:?}");
+    assert!(!names.iter().any(|name| name.starts_with("pr.") || name.starts_with("row.")), "{names:?}");
+    let steps = told(&["steps", "--json"]);
+    let steps = steps.as_array().expect("steps");
+    let start = steps.iter().find(|step| step["name"] == "turn.start").expect("turn.start");
+    assert_eq!(start["arguments"][0], serde_json::json!({ "name": "intent", "takes": "a text", "required": true }));
+    assert_eq!(start["serves"].as_array().map(Vec::len), Some(5));
+    let remove = steps.iter().find(|step| step["name"] == "workspace.remove").expect("workspace.remove");
+    assert_eq!((&remove["serves"], &remove["arguments"]), (&serde_json::json!(["workspace"]), &serde_json::json!([])));
+}

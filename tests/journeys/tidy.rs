@@ -6,6 +6,7 @@ mod crates;
 mod documents;
 mod files;
 mod generated;
+mod reference;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,18 @@ fn root() -> PathBuf {
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|fault| panic!("`{path}` cannot be read: {fault}"))
+}
+
+/// Holds a generated file to what it would be now; writes it anew where that was asked for.
+#[expect(clippy::disallowed_methods, reason = "whoever runs the tests asks for new files by the environment")]
+fn is_as_made(path: &str, made: &str) {
+    if std::env::var("WLOOP_BLESS").is_ok_and(|value| value == "1") {
+        let file = root().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, made).unwrap();
+    }
+    let kept = std::fs::read_to_string(root().join(path)).unwrap_or_default();
+    assert!(kept == made, "`{path}` is stale; write it anew with `make generate`");
 }
 
 /// Every file of the repository that people write, by its path from the root, with `/` between the parts.

@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Unmute(HoldArguments),
     /// Show where a pull request stands, why no round runs on it, and every fact that rules read of it
     Facts(FactsArguments),
+    /// Tell what rules can be written with: facts and steps
+    Workflows(WorkflowsArguments),
     /// Review a pull request now; it does not wait for a window
     Review(ReviewArguments),
     /// List and show the rounds that ran
@@ -372,6 +374,27 @@ pub(crate) struct HookArguments {
     /// The agent's name
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
+}
+
+/// `wloop workflows`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkflowsArguments {
+    /// What to tell.
+    #[command(subcommand)]
+    pub(crate) command: WorkflowsCommand,
+}
+
+/// What is told of workflows.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkflowsCommand {
+    /// List every fact that a rule can read, with its type, where it may be read and what it means
+    Facts {
+        /// Only those that workflows on the units of this provider read
+        #[arg(value_parser = ["github", "session", "slack", "task", "workspace"])]
+        provider: Option<String>,
+    },
+    /// List every step that a workflow can use, with its arguments
+    Steps,
 }
 
 /// `wloop posts`.

@@ -14,3 +14,4 @@ pub(crate) mod posts;
 pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod turns;
+pub(crate) mod workflows;

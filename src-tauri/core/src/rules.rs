@@ -7,6 +7,7 @@ pub mod predicate;
 pub mod profile;
 mod read;
 pub mod registry;
+pub mod steps;
 pub mod value;
 pub mod words;
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use wloop_core::rules::registry::{KNOWN, Provider, Scope};
+use wloop_core::rules::steps;
 use wloop_store::{Store, TrustRow};
 
 use crate::edge::{self, complain};
@@ -101,4 +103,89 @@ pub fn agent_variables(home: &Home) -> Vec<String> {
         names.extend(rules.config.agents_environment);
     }
     names
+}
+
+/// A fact of the registry, for those who write rules (FACT-02).
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct FactRow {
+    /// The dotted name.
+    pub name: &'static str,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Where it may be read.
+    pub slots: Vec<&'static str>,
+    /// Whether no rule that releases may read it.
+    pub untrusted: bool,
+    /// Whether it is computed only where it is named.
+    pub on_demand: bool,
+    /// Whether what it tells of exists now; until then it reads as its type's zero.
+    pub ready: bool,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// The facts that workflows on a provider's units read; without a provider every fact there is.
+#[must_use]
+pub fn facts(provider: Option<&str>) -> Vec<FactRow> {
+    let scope = Provider::ALL.iter().find(|(word, _)| Some(*word) == provider).map(|(_, of)| Scope::Workflow(*of));
+    KNOWN
+        .iter()
+        .filter(|row| scope.is_none_or(|scope| scope.admits(row)))
+        .map(|row| FactRow {
+            name: row.name,
+            kind: row.kind.as_str(),
+            slots: row.slots.iter().map(|slot| slot.as_str()).collect(),
+            untrusted: row.untrusted,
+            on_demand: row.on_demand,
+            ready: row.ready,
+            about: row.about,
+        })
+        .collect()
+}
+
+/// A step of a workflow, for those who write them (FACT-03).
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct StepRow {
+    /// The name that `use` gives.
+    pub name: &'static str,
+    /// Whose units it serves.
+    pub serves: Vec<&'static str>,
+    /// Its arguments.
+    pub arguments: Vec<ArgumentRow>,
+    /// Whether it can run now.
+    pub ready: bool,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// An argument of a step.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ArgumentRow {
+    /// Its key.
+    pub name: &'static str,
+    /// What it is, in words.
+    pub takes: String,
+    /// Whether the step needs it.
+    pub required: bool,
+}
+
+/// Every step, by name.
+#[must_use]
+pub fn steps() -> Vec<StepRow> {
+    let argument = |argument: &steps::Argument| ArgumentRow {
+        name: argument.name,
+        takes: argument.takes.words(),
+        required: argument.required,
+    };
+    steps::STEPS
+        .iter()
+        .map(|step| StepRow {
+            name: step.name,
+            serves: step.serves.iter().map(|provider| provider.as_str()).collect(),
+            arguments: step.arguments.iter().map(argument).collect(),
+            ready: step.ready,
+            about: step.about,
+        })
+        .collect()
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{files, root, text};
+use super::{files, is_as_made, text};
 
 /// The description of the API, made from what a running daemon says.
 const OPENAPI: &str = "docs/reference/openapi.json";
@@ -68,15 +68,8 @@ fn ask_a_daemon(path: &str) -> Value {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "whoever runs the tests asks for new files by the environment")]
 fn the_description_of_the_api_is_up_to_date() {
     let served = ask_a_daemon("/api/openapi.json");
     assert!(served["paths"].as_object().is_some_and(|paths| paths.len() > 10), "{served}");
-    let path = root().join(OPENAPI);
-    if std::env::var("WLOOP_BLESS").is_ok_and(|value| value == "1") {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, format!("{served:#}\n")).unwrap();
-    }
-    let kept: Value = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    assert!(kept == served, "`{OPENAPI}` is stale; write it anew with `make generate`");
+    is_as_made(OPENAPI, &format!("{served:#}\n"));
 }

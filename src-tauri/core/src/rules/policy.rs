@@ -402,4 +402,8 @@ impl Facts for GateFacts<'_> {
             _ => self.rest.lent(place, name),
         }
     }
+
+    fn covers(&self, mark: &str, value: &Value) -> bool {
+        self.rest.covers(mark, value)
+    }
 }

@@ -62,6 +62,7 @@ struct Inner {
     text: String,
     node: Node,
     reads: BTreeSet<String>,
+    marks: BTreeSet<String>,
     kinds: BTreeSet<GateKind>,
 }
 
@@ -89,7 +90,15 @@ impl Predicate {
     /// # Errors
     /// [`PredicateFault`] with the position (CEL-02).
     pub fn parse_in(text: &str, scope: Scope) -> Result<Self, PredicateFault> {
-        let lowered = lower::lower(text, scope)?;
+        Self::parse_among(text, scope, &[])
+    }
+
+    /// The same beside workflows of these names, whose marks it may ask for (CEL-04).
+    ///
+    /// # Errors
+    /// [`PredicateFault`] with the position (CEL-02).
+    pub fn parse_among(text: &str, scope: Scope, workflows: &[String]) -> Result<Self, PredicateFault> {
+        let lowered = lower::lower(text, scope, workflows)?;
         if lowered.ty != Ty::Bool {
             return Err(PredicateFault {
                 position: 1,
@@ -98,7 +107,7 @@ impl Predicate {
             });
         }
         let kinds = reached_kinds(&lowered.node);
-        Ok(Self(Arc::new(Inner { text: text.to_owned(), node: lowered.node, reads: lowered.reads, kinds })))
+        Ok(Self(Arc::new(Inner { text: text.to_owned(), node: lowered.node, reads: lowered.reads, marks: lowered.marks, kinds })))
     }
 
     /// The text as it was written.
@@ -111,6 +120,12 @@ impl Predicate {
     #[must_use]
     pub fn reads(&self) -> &BTreeSet<String> {
         &self.0.reads
+    }
+
+    /// The marks it asks for.
+    #[must_use]
+    pub fn marks(&self) -> &BTreeSet<String> {
+        &self.0.marks
     }
 
     /// Whether it can hold for a gate of this kind: false where its top-level terms over `gate.kind` exclude the kind (APPR-14).
@@ -155,13 +170,27 @@ impl Expression {
     /// # Errors
     /// [`PredicateFault`] with the position.
     pub fn parse_in(text: &str, scope: Scope) -> Result<Self, PredicateFault> {
-        let lowered = lower::lower(text, scope)?;
+        Self::parse_among(text, scope, &[])
+    }
+
+    /// The same beside workflows of these names, whose marks it may ask for (CEL-04).
+    ///
+    /// # Errors
+    /// [`PredicateFault`] with the position.
+    pub fn parse_among(text: &str, scope: Scope, workflows: &[String]) -> Result<Self, PredicateFault> {
+        let lowered = lower::lower(text, scope, workflows)?;
         let kind = lowered.ty.fact_type().ok_or_else(|| PredicateFault {
             position: 1,
             what: format!("the expression is {} {}", lowered.ty.article(), lowered.ty),
             help: "expected a bool, an int, a string, a list of strings, a duration or a timestamp".to_owned(),
         })?;
-        let inner = Inner { text: text.to_owned(), node: lowered.node, reads: lowered.reads, kinds: BTreeSet::new() };
+        let inner = Inner {
+            text: text.to_owned(),
+            node: lowered.node,
+            reads: lowered.reads,
+            marks: lowered.marks,
+            kinds: BTreeSet::new(),
+        };
         Ok(Self { inner: Arc::new(inner), kind })
     }
 
@@ -181,6 +210,12 @@ impl Expression {
     #[must_use]
     pub fn reads(&self) -> &BTreeSet<String> {
         &self.inner.reads
+    }
+
+    /// The marks it asks for.
+    #[must_use]
+    pub fn marks(&self) -> &BTreeSet<String> {
+        &self.inner.marks
     }
 
     /// Its value.

@@ -5,7 +5,7 @@ mod gates;
 mod intent;
 mod workflow;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use self::approval::read_overlay;
 pub use self::gates::{Category, DraftWords, GateEntry, Gates};
@@ -57,11 +57,12 @@ impl Profile {
         };
         let mut broken = Vec::new();
         let mut workflows = BTreeMap::new();
-        for name in folders(files, "workflows/") {
+        let beside = folders(files, "workflows/");
+        for name in &beside {
             let path = format!("workflows/{name}/workflow.toml");
-            let read = file(files, &path).and_then(|text| workflow::read(&name, text, &intents));
+            let read = file(files, &path).and_then(|text| workflow::read(name, text, &intents, &beside));
             if let Some(workflow) = take(&mut broken, read) {
-                workflows.insert(name, workflow);
+                workflows.insert(name.clone(), workflow);
             }
         }
         Ok(Self { name, language, surfaces, gates, workflows, intents, broken })
@@ -71,6 +72,12 @@ impl Profile {
     #[must_use]
     pub fn first_gate(&self, kind: GateKind) -> &GateEntry {
         self.gates.first(kind)
+    }
+
+    /// The marks that any workflow asks for (CEL-04).
+    #[must_use]
+    pub fn marks_read(&self) -> BTreeSet<&str> {
+        self.workflows.values().flat_map(Workflow::marks).map(String::as_str).collect()
     }
 
     /// The gate of that name.

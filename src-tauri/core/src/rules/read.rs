@@ -17,12 +17,24 @@ use super::registry::{Scope, nearest};
 pub(crate) struct Source<'t> {
     file: &'t str,
     text: &'t str,
+    /// The workflows beside this file, whose marks its conditions may ask for.
+    workflows: &'t [String],
     faults: RefCell<Vec<Fault>>,
 }
 
 /// Reads a file with `body`; any fault on the way makes the whole answer the list of faults.
 pub(crate) fn read<T>(file: &str, text: &str, body: impl FnOnce(&Table<'_>) -> Option<T>) -> Result<T, Vec<Fault>> {
-    let source = Source { file, text, faults: RefCell::new(Vec::new()) };
+    read_beside(file, text, &[], body)
+}
+
+/// The same for a file that stands beside workflows of these names.
+pub(crate) fn read_beside<T>(
+    file: &str,
+    text: &str,
+    workflows: &[String],
+    body: impl FnOnce(&Table<'_>) -> Option<T>,
+) -> Result<T, Vec<Fault>> {
+    let source = Source { file, text, workflows, faults: RefCell::new(Vec::new()) };
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         return Err(errors
@@ -315,7 +327,14 @@ impl<'s> Table<'s> {
     /// A predicate over what the scope opens.
     pub(crate) fn predicate(&self, key: &str, scope: Scope) -> Option<Predicate> {
         let text = self.placed(key)?;
-        Predicate::parse_in(&text.value, scope).map_err(|fault| self.expression_fault(key, &text, 0, &fault)).ok()
+        Predicate::parse_among(&text.value, scope, self.source.workflows)
+            .map_err(|fault| self.expression_fault(key, &text, 0, &fault))
+            .ok()
+    }
+
+    /// The workflows beside this file.
+    pub(crate) fn workflows(&self) -> &'s [String] {
+        self.source.workflows
     }
 
     /// A fault inside an expression that stands in a text, `skip` characters after the text's begin.

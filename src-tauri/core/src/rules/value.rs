@@ -1,7 +1,7 @@
 //! Values of facts, and the face through which predicates and templates read them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -24,6 +24,40 @@ pub enum Value {
     Time(Timestamp),
 }
 
+impl Value {
+    /// The value as a part of a key: what a workflow remembers having dealt with (PROF-01).
+    #[must_use]
+    pub fn key_text(&self) -> String {
+        match self {
+            Self::Bool(v) => v.to_string(),
+            Self::Int(v) => v.to_string(),
+            Self::Text(v) => v.clone(),
+            Self::List(v) => v.join(","),
+            Self::Duration(v) => v.to_string(),
+            Self::Time(v) => v.to_string(),
+        }
+    }
+}
+
+/// What a mark on a unit covers (CEL-04).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mark {
+    /// Everything up to that time.
+    Until(Timestamp),
+    /// These values, as parts of keys.
+    Keys(BTreeSet<String>),
+}
+
+impl Mark {
+    fn covers(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Until(mark), Value::Time(at)) => at <= mark,
+            (Self::Until(_), _) => false,
+            (Self::Keys(keys), value) => keys.contains(&value.key_text()),
+        }
+    }
+}
+
 /// Where a predicate or a template finds facts by their dotted names, such as `pr.first.due`.
 pub trait Facts {
     /// The fact's value; `None` for a name that is no fact here.
@@ -34,6 +68,11 @@ pub trait Facts {
     fn lent(&self, _place: usize, name: &str) -> Option<Cow<'_, Value>> {
         self.fact(name).map(Cow::Owned)
     }
+
+    /// Whether the mark of that name on the unit covers the value; a unit without it has nothing covered (CEL-04).
+    fn covers(&self, _mark: &str, _value: &Value) -> bool {
+        false
+    }
 }
 
 /// Facts that are all computed already, each of the registry's at its place.
@@ -41,11 +80,12 @@ pub trait Facts {
 pub struct Frame {
     known: Vec<Option<Value>>,
     others: BTreeMap<String, Value>,
+    marks: BTreeMap<String, Mark>,
 }
 
 impl Default for Frame {
     fn default() -> Self {
-        Self { known: vec![None; KNOWN.len()], others: BTreeMap::new() }
+        Self { known: vec![None; KNOWN.len()], others: BTreeMap::new(), marks: BTreeMap::new() }
     }
 }
 
@@ -62,6 +102,11 @@ impl Frame {
             Some(slot) => *slot = Some(value),
             None => drop(self.others.insert(name.to_owned(), value)),
         }
+    }
+
+    /// Puts a mark on the unit.
+    pub fn mark(&mut self, name: &str, mark: Mark) {
+        self.marks.insert(name.to_owned(), mark);
     }
 
     /// The fact's value.
@@ -114,6 +159,10 @@ impl Facts for Frame {
     fn lent(&self, place: usize, _name: &str) -> Option<Cow<'_, Value>> {
         self.known.get(place)?.as_ref().map(Cow::Borrowed)
     }
+
+    fn covers(&self, mark: &str, value: &Value) -> bool {
+        self.marks.get(mark).is_some_and(|mark| mark.covers(value))
+    }
 }
 
 /// Two sources read as one: the first wins.
@@ -127,6 +176,10 @@ impl<A: Facts + ?Sized, B: Facts + ?Sized> Facts for Both<'_, A, B> {
 
     fn lent(&self, place: usize, name: &str) -> Option<Cow<'_, Value>> {
         self.0.lent(place, name).or_else(|| self.1.lent(place, name))
+    }
+
+    fn covers(&self, mark: &str, value: &Value) -> bool {
+        self.0.covers(mark, value) || self.1.covers(mark, value)
     }
 }
 

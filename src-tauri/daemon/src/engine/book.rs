@@ -9,7 +9,7 @@ use wloop_core::github::{Account, Detail, ReviewEvent, ReviewState, Shape};
 use wloop_core::id::UnitRef;
 use wloop_core::plan::ItemState;
 use wloop_core::rules::profile::WorkspaceRole;
-use wloop_core::rules::value::Frame;
+use wloop_core::rules::value::{Frame, Mark, Value};
 use wloop_core::stops::HoldKind;
 use wloop_core::turn::TurnState;
 use wloop_store::rows::{PullRow, TurnRow};
@@ -37,8 +37,43 @@ pub(crate) fn seen(reads: &Reads<'_>, rules: &Rules, unit: &UnitRef, now: Timest
     let (Some(viewer), Some(detail)) = (provider.and_then(|row| row.viewer), row.detail.clone()) else { return Ok(None) };
     let settings = rules.settings(&detail.summary.repo, &teams);
     let book = book(reads, rules, &row, &detail, &viewer, now)?;
-    let facts = pull_facts(&detail, &viewer, &settings, &book, now);
+    let mut facts = pull_facts(&detail, &viewer, &settings, &book, now);
+    around(&mut facts, rules, &detail, &settings);
+    marks(&mut facts, reads, rules, unit, &book)?;
     Ok(Some(Seen { detail, viewer, settings, facts }))
+}
+
+/// What stands around the unit: what made a workflow look, and the configuration.
+fn around(facts: &mut Frame, rules: &Rules, detail: &Detail, settings: &Settings) {
+    let set = rules.config.github_for(&detail.summary.repo);
+    for (name, value) in [
+        ("trigger.kind", Value::Text("sweep".to_owned())),
+        ("config.plugins.github.address_checks", Value::Bool(settings.address_checks)),
+        ("config.plugins.github.address_reviews", Value::Bool(settings.address_reviews)),
+        ("config.plugins.github.address_without_workspace", Value::Bool(settings.address_without_workspace)),
+        ("config.plugins.github.followups_without_workspace", Value::Bool(settings.followups_without_workspace)),
+        ("config.plugins.github.nudge.silent_days", Value::Int(i64::from(set.nudge.silent_days))),
+        ("config.turns.per_day", Value::Int(i64::from(rules.config.turns_per_day))),
+    ] {
+        facts.insert(name, value);
+    }
+}
+
+/// The marks on the unit that a workflow asks for: those of the rounds, and the keys that a workflow of that name dealt with (CEL-04).
+fn marks(facts: &mut Frame, reads: &Reads<'_>, rules: &Rules, unit: &UnitRef, book: &Book) -> Result<(), StoreError> {
+    for name in rules.profile.marks_read() {
+        let of = &book.addressed;
+        let mark = match name {
+            "addressed.reviews" => of.reviews.map(Mark::Until),
+            "addressed.checks" => of.checks.clone().map(|head| Mark::Keys([head].into())),
+            "addressed.conflict" => of.conflict.clone().map(|head| Mark::Keys([head].into())),
+            workflow => Some(Mark::Keys(reads.handled(unit, workflow)?.into_iter().map(|(key, _)| key).collect())),
+        };
+        if let Some(mark) = mark {
+            facts.mark(name, mark);
+        }
+    }
+    Ok(())
 }
 
 /// What the ledger knows of the unit.

@@ -65,7 +65,7 @@ impl Cx<'_> {
                 // The provider declares `@review` alone so far; the profile refuses any other.
                 KeyPart::Provider(_) => review_key(&seen.detail, &seen.viewer, &seen.settings, stage),
                 KeyPart::Expression(expression) => match expression.evaluate(&seen.facts, self.now) {
-                    Ok(value) => text_of(&value),
+                    Ok(value) => value.key_text(),
                     Err(fault) => {
                         tracing::warn!(workflow = workflow.name, %fault, "a key could not be evaluated");
                         return None;
@@ -74,7 +74,7 @@ impl Cx<'_> {
             });
         }
         if parts.is_empty() {
-            parts.push(seen.facts.get("pr.fingerprint").map(text_of).unwrap_or_default());
+            parts.push(seen.facts.get("pr.fingerprint").map(Value::key_text).unwrap_or_default());
         }
         Some(parts.join("|"))
     }
@@ -276,16 +276,5 @@ impl Cx<'_> {
 /// Why a round is wanted, or not, in the words of the facts.
 pub(super) fn reason(facts: &Frame, stage: &str) -> String {
     let fact = if stage == "follow-up" { "pr.review.reason" } else { "pr.first.reason" };
-    facts.get(fact).map(text_of).filter(|text| !text.is_empty()).unwrap_or_else(|| "it is no longer due".to_owned())
-}
-
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::Bool(v) => v.to_string(),
-        Value::Int(v) => v.to_string(),
-        Value::Text(v) => v.clone(),
-        Value::List(v) => v.join(","),
-        Value::Duration(v) => v.to_string(),
-        Value::Time(v) => v.to_string(),
-    }
+    facts.get(fact).map(Value::key_text).filter(|text| !text.is_empty()).unwrap_or_else(|| "it is no longer due".to_owned())
 }

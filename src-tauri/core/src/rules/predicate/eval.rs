@@ -286,6 +286,10 @@ impl<'a> Evaluation<'a> {
                 })
             }
             Node::Matches(text, pattern) => Ok(pattern.is_match(&self.text(text)?)),
+            Node::Handled(mark, value) => {
+                let value = self.run(value)?.into_value();
+                Ok(self.facts.covers(mark, &value))
+            }
             Node::NotStrictlyFalse(inner) => Ok(self.bool(inner).unwrap_or(true)),
             Node::Const(Value::Bool(truth)) => Ok(*truth),
             Node::Fact(name, kind, place) => match self.fact(name, *kind, *place)? {
@@ -315,6 +319,7 @@ impl<'a> Evaluation<'a> {
             | Node::In(..)
             | Node::TextTest(..)
             | Node::Matches(..)
+            | Node::Handled(..)
             | Node::NotStrictlyFalse(_) => self.bool(node).map(V::Bool),
             _ => {
                 self.spend(1)?;

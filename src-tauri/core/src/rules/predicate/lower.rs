@@ -15,6 +15,7 @@ use super::eval::{arithmetic, lend};
 use super::scan;
 use super::tree::{Arithmetic, Child, Comparison, Fold, Node, TextTest, Ty};
 use crate::rules::registry::{KNOWN, Known, Scope, known, nearest, place};
+use crate::rules::steps::MARKS;
 use crate::rules::value::Value;
 
 /// How deep the checked tree may be: what recurses over it stays within a small stack.
@@ -29,10 +30,11 @@ pub(super) struct Lowered {
     pub(super) node: Node,
     pub(super) ty: Ty,
     pub(super) reads: BTreeSet<String>,
+    pub(super) marks: BTreeSet<String>,
 }
 
-/// Parses and checks.
-pub(super) fn lower(text: &str, scope: Scope) -> Result<Lowered, PredicateFault> {
+/// Parses and checks; `own` are the marks that workflows leave, beside those that a provider declares.
+pub(super) fn lower(text: &str, scope: Scope, own: &[String]) -> Result<Lowered, PredicateFault> {
     if text.trim().is_empty() {
         return Err(PredicateFault { position: 1, what: "the expression is empty".to_owned(), help: String::new() });
     }
@@ -46,9 +48,10 @@ pub(super) fn lower(text: &str, scope: Scope) -> Result<Lowered, PredicateFault>
             help: "see the CEL language definition".to_owned(),
         }
     })?;
-    let mut checker = Checker { scope, source, reads: BTreeSet::new(), locals: Vec::new(), depth: 0, folds: 0 };
+    let mut checker =
+        Checker { scope, own, source, reads: BTreeSet::new(), marks: BTreeSet::new(), locals: Vec::new(), depth: 0, folds: 0 };
     let (node, ty) = checker.node(&tree)?;
-    Ok(Lowered { node, ty, reads: checker.reads })
+    Ok(Lowered { node, ty, reads: checker.reads, marks: checker.marks })
 }
 
 /// The parser counts lines from 1 and columns from 0 or 1; the character in the whole text is what can be shown.
@@ -60,16 +63,18 @@ fn from_line_and_column(text: &str, (line, column): (isize, isize)) -> usize {
 
 type Checked = Result<(Node, Ty), PredicateFault>;
 
-struct Checker {
+struct Checker<'a> {
     scope: Scope,
+    own: &'a [String],
     source: SourceInfo,
     reads: BTreeSet<String>,
+    marks: BTreeSet<String>,
     locals: Vec<(String, Ty)>,
     depth: usize,
     folds: usize,
 }
 
-impl Checker {
+impl Checker<'_> {
     fn fault(&self, id: u64, what: impl Into<String>, help: impl Into<String>) -> PredicateFault {
         let bytes = self.source.offset_for(id).map_or(0, |(start, _)| start as usize);
         let before = self.source.source.get(..bytes).unwrap_or_default();
@@ -260,7 +265,8 @@ impl Checker {
             ("matches", [text, pattern]) => self.matches(text, pattern),
             ("duration", [of]) => self.duration(of),
             ("timestamp", [of]) => self.timestamp(of),
-            ("size" | "startsWith" | "endsWith" | "contains" | "matches" | "duration" | "timestamp", wrong) => {
+            ("handled", [mark, value]) => self.handled(mark, value),
+            ("handled" | "size" | "startsWith" | "endsWith" | "contains" | "matches" | "duration" | "timestamp", wrong) => {
                 Err(self.fault(tree.id, format!("`{name}` does not take {} arguments", wrong.len()), ""))
             }
             (unknown, _) => Err(self.unknown_function(tree.id, unknown)),
@@ -268,7 +274,8 @@ impl Checker {
     }
 
     fn unknown_function(&self, id: u64, name: &str) -> PredicateFault {
-        const FUNCTIONS: [&str; 13] = [
+        const FUNCTIONS: [&str; 14] = [
+            "handled",
             "size",
             "startsWith",
             "endsWith",
@@ -386,6 +393,41 @@ impl Checker {
                 },
             )?;
         Ok((Node::Matches(text, compiled), Ty::Bool))
+    }
+
+    /// Whether a mark on the unit covers a value (CEL-04).
+    fn handled(&mut self, mark: &IdedExpr, value: &IdedExpr) -> Checked {
+        let Expr::Literal(LiteralValue::String(name)) = &mark.expr else {
+            return Err(self.fault(mark.id, "`handled` with a computed mark", "write the mark as a literal"));
+        };
+        let name = name.inner();
+        let Scope::Workflow(here) = self.scope else {
+            return Err(self.fault(mark.id, "marks are for the conditions of workflows", ""));
+        };
+        let declared = MARKS.iter().find(|row| row.name == name && row.serves == here);
+        if declared.is_none() && !self.own.iter().any(|own| own == name) {
+            let known: Vec<&str> = MARKS
+                .iter()
+                .filter(|row| row.serves == here)
+                .map(|row| row.name)
+                .chain(self.own.iter().map(String::as_str))
+                .collect();
+            let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            return Err(self.fault(mark.id, format!("unknown mark `{name}`"), format!("{near}known are {list}")));
+        }
+        let (node, ty) = self.node(value)?;
+        let fits = match declared {
+            Some(row) => ty == Ty::of(row.covers),
+            // A workflow's own mark covers the keys it has dealt with.
+            None => matches!(ty, Ty::Text | Ty::Int | Ty::Bool | Ty::Time),
+        };
+        if !fits {
+            let wanted = declared.map_or_else(|| "a part of its key".to_owned(), |row| Ty::of(row.covers).to_string());
+            return Err(self.fault(Self::root(value), format!("the mark `{name}` covers no {ty}"), format!("expected {wanted}")));
+        }
+        self.marks.insert(name.to_owned());
+        Ok((Node::Handled(name.to_owned(), Box::new(node)), Ty::Bool))
     }
 
     fn duration(&self, of: &IdedExpr) -> Checked {

@@ -143,6 +143,8 @@ pub(super) enum Node {
     Size(Child),
     TextTest(TextTest, Child, Child),
     Matches(Child, regex::Regex),
+    /// Whether a mark of the unit covers a value.
+    Handled(String, Child),
     NotStrictlyFalse(Child),
     Fold(Box<Fold>),
 }
@@ -166,7 +168,7 @@ impl Node {
         let mut other = false;
         self.each(&mut |node| match node {
             Self::Fact(fact, ..) if *fact == name => read = true,
-            Self::Fact(..) | Self::Now => other = true,
+            Self::Fact(..) | Self::Now | Self::Handled(..) => other = true,
             _ => {}
         });
         read && !other
@@ -176,7 +178,12 @@ impl Node {
         seen(self);
         match self {
             Self::Const(_) | Self::Fact(..) | Self::Local(_) | Self::Now => {}
-            Self::Not(a) | Self::Negate(a) | Self::Size(a) | Self::Matches(a, _) | Self::NotStrictlyFalse(a) => a.each(seen),
+            Self::Not(a)
+            | Self::Negate(a)
+            | Self::Size(a)
+            | Self::Matches(a, _)
+            | Self::Handled(_, a)
+            | Self::NotStrictlyFalse(a) => a.each(seen),
             Self::And(a, b)
             | Self::Or(a, b)
             | Self::Equal(a, b)

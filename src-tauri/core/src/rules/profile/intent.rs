@@ -13,6 +13,7 @@ use crate::rules::policy::ApprovalTable;
 use crate::rules::predicate::Predicate;
 use crate::rules::read::{self, Table};
 use crate::rules::registry::Scope;
+use crate::rules::steps::EFFECTS;
 use crate::rules::words;
 
 /// How a turn of an intent runs.
@@ -173,17 +174,6 @@ pub struct IntentManifest {
 
 /// What a turn may write (INT-07).
 pub const SHAPES: [&str; 4] = ["review", "reply", "comment", "resolve"];
-/// The effects of a turn (EFFECT-01).
-const EFFECTS: [&str; 8] = [
-    "plan.cleared",
-    "turn.guidance_handed",
-    "turn.round_sent",
-    "task.nudged",
-    "unit.closed",
-    "pr.reviewed",
-    "pr.addressed",
-    "pr.nudged",
-];
 const GRANTS: [(&str, Grant); 3] = [("allow", Grant::Allow), ("ask", Grant::Ask), ("refuse", Grant::Refuse)];
 
 pub(super) fn read(name: &str, files: &BTreeMap<String, String>) -> Result<IntentManifest, Vec<Fault>> {
@@ -384,7 +374,7 @@ fn effects(table: &Table<'_>) -> (Vec<String>, Vec<String>) {
 }
 
 fn effect_names(table: &Table<'_>, key: &str) -> Option<Vec<String>> {
-    table.words(key, &EFFECTS.map(|effect| (effect, effect.to_owned())))
+    table.words(key, &EFFECTS.map(|effect| (effect.name, effect.name.to_owned())))
 }
 
 type Record = (Option<serde_json::Value>, Option<Predicate>, Vec<(Predicate, String)>);

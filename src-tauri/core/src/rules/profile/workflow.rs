@@ -72,6 +72,26 @@ pub enum Step {
     },
 }
 
+impl Workflow {
+    /// The marks that its conditions and expressions ask for (CEL-04).
+    pub fn marks(&self) -> impl Iterator<Item = &String> {
+        let keys = self.key.iter().filter_map(|part| match part {
+            KeyPart::Expression(expression) => Some(expression.marks()),
+            KeyPart::Provider(_) => None,
+        });
+        let steps = self.steps.iter().flat_map(|step| match step {
+            Step::TurnStart { stage, when, .. } => {
+                let stage = match stage {
+                    Some(StageSource::Expression(expression)) => Some(expression.marks()),
+                    Some(StageSource::Literal(_)) | None => None,
+                };
+                [stage, when.as_ref().map(Predicate::marks)]
+            }
+        });
+        std::iter::once(self.when.marks()).chain(keys).chain(steps.flatten()).flatten()
+    }
+}
+
 impl Step {
     /// The intent that it starts.
     #[must_use]
@@ -132,9 +152,14 @@ const GITHUB_KEYS: [(&str, &str); 3] = [("@review", "review"), ("@address", "add
 /// The steps that exist now.
 const STEPS: [&str; 1] = ["turn.start"];
 
-pub(super) fn read(name: &str, text: &str, intents: &BTreeMap<String, IntentManifest>) -> Result<Workflow, Vec<Fault>> {
+pub(super) fn read(
+    name: &str,
+    text: &str,
+    intents: &BTreeMap<String, IntentManifest>,
+    beside: &[String],
+) -> Result<Workflow, Vec<Fault>> {
     let file = format!("workflows/{name}/workflow.toml");
-    read::read(&file, text, |root| {
+    read::read_beside(&file, text, beside, |root| {
         if !is_name(name) {
             root.own_fault(format!("`{name}` is no name"), "lower-case letters, digits and `-`, a letter first");
         }
@@ -188,7 +213,7 @@ fn key(root: &Table<'_>) -> Vec<KeyPart> {
             }
             continue;
         }
-        match Expression::parse_in(&text, Scope::Workflow(Provider::Github)) {
+        match Expression::parse_among(&text, Scope::Workflow(Provider::Github), root.workflows()) {
             Ok(part) if matches!(part.kind(), FactType::List | FactType::Duration) => {
                 root.fault(
                     "key",
@@ -272,7 +297,7 @@ fn stage(table: &Table<'_>) -> Option<StageSource> {
         }
         return Some(StageSource::Literal(text.value));
     };
-    match Expression::parse_in(expression, Scope::Workflow(Provider::Github)) {
+    match Expression::parse_among(expression, Scope::Workflow(Provider::Github), table.workflows()) {
         Ok(expression) if expression.kind() != FactType::Text => {
             table.fault("stage", format!("the expression is {}", read::article(expression.kind().as_str())), "expected a string");
             None

@@ -2,7 +2,7 @@ use super::{frame, now, text};
 use crate::gate::GateKind;
 use crate::rules::predicate::{EvalFault, Expression, Predicate};
 use crate::rules::registry::{FactType, KNOWN, Provider, Scope};
-use crate::rules::value::{Frame, Value};
+use crate::rules::value::{Frame, Mark, Value};
 use jiff::SignedDuration;
 
 fn refusal(expression: &str) -> String {
@@ -246,4 +246,51 @@ fn the_parsers_own_evaluation_agrees() {
         assert_eq!(theirs, Ok(cel::Value::Bool(holds(expression, &Frame::new()))), "{expression}");
         assert_eq!(theirs, Ok(cel::Value::Bool(true)), "{expression}");
     }
+}
+
+#[test]
+fn a_mark_covers_what_was_dealt_with() {
+    // CEL-04
+    let scope = Scope::Workflow(Provider::Github);
+    let own = ["review".to_owned()];
+    let parse = |text: &str| Predicate::parse_among(text, scope, &own);
+    let mut facts = frame([("pr.head", text("abc")), ("pr.last_interaction_at", Value::Time(now()))]);
+    let holds = |text: &str, facts: &Frame| parse(text).unwrap().holds(facts, now()).unwrap();
+    let (head, time, own_key) = (
+        "handled(\"addressed.checks\", pr.head)",
+        "handled(\"addressed.reviews\", pr.last_interaction_at)",
+        "handled(\"review\", pr.head + \"|first\")",
+    );
+    // A unit without marks has nothing covered.
+    for condition in [head, time, own_key] {
+        assert!(!holds(condition, &facts), "{condition}");
+    }
+    facts.mark("addressed.checks", Mark::Keys(["abc".to_owned()].into()));
+    facts.mark("addressed.reviews", Mark::Until(now()));
+    facts.mark("review", Mark::Keys(["abc|first".to_owned()].into()));
+    for condition in [head, time, own_key] {
+        assert!(holds(condition, &facts), "{condition}");
+    }
+    facts.insert("pr.head", text("def"));
+    facts.insert("pr.last_interaction_at", Value::Time(now() + SignedDuration::from_secs(1)));
+    for condition in [head, time, own_key] {
+        assert!(!holds(condition, &facts), "{condition}");
+    }
+    assert!(parse(head).unwrap().marks().contains("addressed.checks"));
+    for (wrong, expected) in [
+        ("handled(\"adressed.checks\", pr.head)", "unknown mark `adressed.checks`; did you mean `addressed.checks`?"),
+        (
+            "handled(\"nudge\", pr.head)",
+            "unknown mark `nudge`; known are `addressed.checks`, `addressed.conflict`, `addressed.reviews`, `review`",
+        ),
+        ("handled(\"addressed.reviews\", pr.head)", "the mark `addressed.reviews` covers no string; expected timestamp"),
+        ("handled(\"review\", pr.labels)", "the mark `review` covers no list of string; expected a part of its key"),
+        ("handled(pr.head, pr.head)", "`handled` with a computed mark"),
+        ("handled(\"review\")", "`handled` does not take 1 arguments"),
+    ] {
+        let shown = parse(wrong).unwrap_err().to_string();
+        assert!(shown.contains(expected), "{wrong}: {shown}");
+    }
+    let elsewhere = Predicate::parse_among(head, Scope::Rule(None), &own).unwrap_err();
+    assert_eq!(elsewhere.what, "marks are for the conditions of workflows");
 }
