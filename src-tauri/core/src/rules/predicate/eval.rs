@@ -503,6 +503,21 @@ fn order(left: &V<'_>, right: &V<'_>) -> Option<Ordering> {
     }
 }
 
+/// The first instant of the year 1, in nanoseconds: what is before it is no time in CEL.
+const FIRST_INSTANT: i128 = -62_135_596_800_000_000_000;
+/// The longest length of time in CEL, in seconds: about ten thousand years.
+const LONGEST: u64 = 315_576_000_000;
+
+/// Whether a time is one that CEL knows.
+pub(super) fn is_time(at: &Timestamp) -> bool {
+    at.as_nanosecond() >= FIRST_INSTANT
+}
+
+/// Whether a length of time is one that CEL knows.
+pub(super) fn is_length(length: &SignedDuration) -> bool {
+    length.unsigned_abs().as_secs() <= LONGEST
+}
+
 pub(super) fn arithmetic<'a>(op: Arithmetic, left: V<'a>, right: V<'a>) -> Result<V<'a>, EvalFault> {
     let over = EvalFault::Overflow(op.as_str());
     match (left, right) {
@@ -527,6 +542,7 @@ pub(super) fn arithmetic<'a>(op: Arithmetic, left: V<'a>, right: V<'a>) -> Resul
             Arithmetic::Subtract => a.checked_sub(b),
             Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Remainder => return Err(EvalFault::Misfit),
         }
+        .filter(is_length)
         .map(V::Duration)
         .ok_or(over),
         (V::Time(at), V::Duration(by)) => match op {
@@ -534,8 +550,10 @@ pub(super) fn arithmetic<'a>(op: Arithmetic, left: V<'a>, right: V<'a>) -> Resul
             Arithmetic::Subtract => at.checked_sub(by),
             Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Remainder => return Err(EvalFault::Misfit),
         }
+        .ok()
+        .filter(is_time)
         .map(V::Time)
-        .map_err(|_| over),
+        .ok_or(over),
         (V::Duration(by), V::Time(at)) if op == Arithmetic::Add => at.checked_add(by).map(V::Time).map_err(|_| over),
         (V::Time(a), V::Time(b)) if op == Arithmetic::Subtract => Ok(V::Duration(a.duration_since(b))),
         _ => Err(EvalFault::Misfit),

@@ -43,7 +43,7 @@ fn faults(place: Where, when: &str, mode: &str) -> Vec<String> {
     let text = files.get_mut(file).unwrap();
     match place {
         Where::Gates => text.push_str(&format!("\n[[approval.rule]]\n{rule}")),
-        _ => text.push_str(&format!("\n[[gates.approval.rule]]\n{rule}")),
+        Where::Intent | Where::Workflow | Where::Configuration => text.push_str(&format!("\n[[gates.approval.rule]]\n{rule}")),
     }
     match Profile::load(&files) {
         Ok(profile) => profile.broken.iter().map(ToString::to_string).collect(),
