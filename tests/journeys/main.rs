@@ -6,6 +6,7 @@ mod agents;
 mod api;
 mod bad_input;
 mod callers;
+mod conformance;
 mod crashes;
 mod facts;
 mod gh;

@@ -202,7 +202,9 @@ impl Book {
             }
             Actor::Rule(_) => {
                 hold!(opened, "a rule resolved a gate that waited already: {row:?}");
-                hold!(kind.may_be_released() && row.gate.status == GateStatus::Approved, "a rule took: {row:?}");
+                let dry_run = kind == GateKind::Draft && row.gate.status == GateStatus::Rejected;
+                let takes = kind.may_be_released() && row.gate.status == GateStatus::Approved;
+                hold!(takes || dry_run, "a rule took: {row:?}");
             }
             Actor::Session(_) | Actor::Workflow(_) | Actor::Daemon | Actor::Provider(_) => {
                 return Err(crate::life::Broken(format!("a gate was resolved by {actor:?}: {row:?}")));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use wloop_core::consequence::Consequence;
-use wloop_core::gate::{GateKind, GateStatus};
+use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::id::{GateId, ItemId, PostId, TaskId, TurnId};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
@@ -185,6 +185,18 @@ impl Life {
                     PostState::Held | PostState::Queued | PostState::Sending | PostState::Failed => state == "declared",
                 };
                 hold!(fits, "the effect `{name}` is {state} of a draft that is {}", post.state);
+            }
+            let Some((draft, _)) = read(reads.draft(post.id))? else { continue };
+            let Some(gate) = now.gates.iter().find(|gate| gate.gate.id == post.gate) else { continue };
+            let by_rule = gate.gate.closed.as_ref().is_some_and(|c| matches!(c.actor, Actor::Rule(_) | Actor::Window));
+            if by_rule && gate.gate.status == GateStatus::Approved {
+                let turn = draft.turn.map(|turn| read(reads.turn(turn))).transpose()?.flatten();
+                let its_own = turn.is_some_and(|turn| turn.unit == post.unit);
+                hold!(its_own, "a rule let out what is the person's, or for another unit than its turn's: {draft:?}");
+                hold!(draft.edited_at.is_none(), "a rule let out a text that the person edited: {draft:?}");
+            } else if by_rule {
+                let dry = post.state == PostState::Dropped && draft.reason == "dry_run";
+                hold!(dry, "a rule refused a draft otherwise than as a dry run: {draft:?} {post:?}");
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use wloop_core::github::busy::Workplace;
 use wloop_core::github::{PostOrder, SendOutcome};
 use wloop_core::id::{ItemId, PostId, SessionId, TurnId};
+use wloop_core::rules::policy::ApprovalOverlay;
 use wloop_core::stops::BlockKind;
 use wloop_daemon::edge::Ids;
 use wloop_daemon::engine::{Engine, Reply};
@@ -19,6 +20,7 @@ use wloop_store::{Reads, Store, StoreError};
 
 use crate::book::{Book, Hand};
 use crate::outside::{Github, Weather};
+use crate::rules::drafts_by_rule;
 use crate::script::{Dice, Kind, Step};
 use crate::witness::Witness;
 
@@ -86,6 +88,8 @@ pub(crate) struct Life {
     /// The time, and how much was under way, when the ledger was last looked at.
     pub(crate) looked: Option<(Timestamp, usize)>,
     witness: Option<Witness>,
+    /// What the configuration says of approvals after the next start, in a life with a rule for drafts.
+    other_rule: Option<ApprovalOverlay>,
     engine: Option<Engine>,
     seed: u64,
     path: PathBuf,
@@ -114,6 +118,7 @@ impl Life {
             2 => rules.config.github.rounds.per_pull_request = 1,
             _ => {}
         }
+        rules.config.workflows.extend(drafts_by_rule(seed)?);
         let mut life = Self {
             rules,
             wall: start(),
@@ -126,6 +131,7 @@ impl Life {
             log: told.then(Vec::new),
             looked: None,
             witness: None,
+            other_rule: None,
             engine: None,
             seed: seed.wrapping_mul(100_003),
             path: folder.path().join("state.db"),
@@ -141,6 +147,10 @@ impl Life {
         self.engine = None;
         self.disk_full = false;
         self.seed += 1;
+        // A rule for drafts is taken away and comes back between two starts, also under drafts that count down.
+        if let Some(review) = self.rules.config.workflows.get_mut("review") {
+            std::mem::swap(&mut review.approval, &mut self.other_rule);
+        }
         let refused = |fault: &dyn std::fmt::Debug| Broken(format!("the ledger does not open again: {fault:?}"));
         let first = !self.path.exists();
         let mut store = Store::open(&self.path, self.wall).map_err(|fault| refused(&fault))?;

@@ -21,6 +21,7 @@ mod life;
 mod outside;
 mod people;
 mod rest;
+mod rules;
 mod script;
 mod witness;
 

@@ -65,6 +65,17 @@ impl Proposer {
         }
     }
 
+    /// What `draft.proposer` reads as: `workflow:<name>`, `intent:<name>` or `rule:<plugin>.<rule>`; empty for the person (APPR-31).
+    #[must_use]
+    pub fn fact(&self) -> String {
+        match self {
+            Self::Person => String::new(),
+            Self::Intent(name) => format!("intent:{name}"),
+            Self::Workflow(name) => format!("workflow:{name}"),
+            Self::Rule(name) => format!("rule:{name}"),
+        }
+    }
+
     /// The intent, workflow or rule; empty for the person.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -108,6 +119,15 @@ pub enum NotProposed {
     /// Its conversation is locked.
     #[error("locked: the conversation of {0} is locked; nothing can be written there")]
     Locked(String),
+}
+
+/// Whether a delivery posts something that others see; a reaction does not count (APPR-53, APPR-56).
+#[must_use]
+pub fn posts(delivery: Delivery) -> bool {
+    match delivery {
+        Delivery::Comment | Delivery::Message | Delivery::Edit | Delivery::Deletion => true,
+        Delivery::Reaction => false,
+    }
 }
 
 /// The effects that a draft on a provider's unit can declare (EFF-12); none of a provider that is not known.

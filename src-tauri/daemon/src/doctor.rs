@@ -63,6 +63,9 @@ pub(crate) async fn check(home: &Home, environment: &BTreeMap<String, String>) -
             for fault in &rules.profile.broken {
                 checks.push(warn("profile", fault.to_string(), "mend the file; the other workflows go on"));
             }
+            for hint in rules.approval_hints() {
+                checks.push(warn("approval", hint, "see `docs/configuration.md`"));
+            }
             Some(rules)
         }
         Err(faults) => {

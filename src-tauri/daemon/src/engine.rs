@@ -6,6 +6,7 @@ mod blocks;
 pub(crate) mod book;
 mod caps;
 mod draft_repairs;
+mod draft_rules;
 mod draft_tools;
 mod drafts;
 mod gates;

@@ -53,6 +53,9 @@ pub(crate) async fn daemon(home: &Home, environment: BTreeMap<String, String>) -
     for fault in &rules.profile.broken {
         tracing::warn!("a workflow does not load, and the others go on: {fault}");
     }
+    for hint in rules.approval_hints() {
+        tracing::warn!("approval rules: {hint}");
+    }
     match serve(home, environment, rules).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(words) => {

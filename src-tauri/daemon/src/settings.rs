@@ -9,8 +9,9 @@ use wloop_core::github::RepoName;
 use wloop_core::github::facts::{AdmittedTeams, Drafts, Mode, Settings};
 use wloop_core::rules::config::{Config, ReviewDrafts, RoundMode, TeamPolicy};
 use wloop_core::rules::fault::Fault;
-use wloop_core::rules::policy::{ApprovalTable, overlay};
+use wloop_core::rules::policy::{ApprovalOverlay, ApprovalTable, dropped_kinds, hints, overlay};
 use wloop_core::rules::profile::{Act, Profile, Workflow};
+use wloop_core::rules::registry::Provider;
 
 use crate::home::Home;
 use crate::runner::rounds::agent_of;
@@ -156,10 +157,51 @@ impl Rules {
     /// A workflow's approval table with the configuration laid over it (APPR-45).
     #[must_use]
     pub fn approval(&self, workflow: &Workflow) -> ApprovalTable {
-        match self.config.workflow(&workflow.name).approval {
-            Some(over) => overlay(&workflow.approval, &over),
+        match self.overlay(&workflow.name) {
+            Some(over) => overlay(&workflow.approval, over, workflow.provider_kind()),
             None => workflow.approval.clone(),
         }
+    }
+
+    /// What the configuration lays over a workflow's approval table.
+    #[must_use]
+    pub fn overlay(&self, workflow: &str) -> Option<&ApprovalOverlay> {
+        self.config.workflows.get(workflow)?.approval.as_ref()
+    }
+
+    /// What in the approval rules holds drafts without stopping the daemon, and what is hardly meant, in words (APPR-51, APPR-52,
+    /// APPR-61, CFG-09).
+    #[must_use]
+    pub fn approval_hints(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for workflow in self.profile.workflows.values() {
+            let (own, merged) = (&workflow.approval, self.approval(workflow));
+            if let Some(why) = &merged.broken {
+                found.push(format!("{why}; every gate of the workflow `{}` waits for you until that is mended", workflow.name));
+            }
+            found.extend(hints(&merged));
+            let dropped = self.overlay(&workflow.name).map(|over| dropped_kinds(own, over)).unwrap_or_default();
+            if !dropped.is_empty() {
+                let kinds = dropped.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+                found.push(format!(
+                    "the rules of `config.toml workflows.{}` take the place of all rules of the workflow, and none of them is for its \
+                     {kinds} gates: `gates.toml` decides those now; repeat the workflow's own rule to keep it",
+                    workflow.name
+                ));
+            }
+        }
+        for intent in self.profile.intents.values() {
+            found.extend(hints(&intent.approval));
+        }
+        found.extend(hints(&self.profile.gates.approval));
+        for over in self.config.plugin_approvals.values() {
+            let merged = overlay(&ApprovalTable::empty(&over.name), over, Provider::Github);
+            if let Some(why) = &merged.broken {
+                found.push(format!("{why}; the plugin's drafts wait for you until that is mended"));
+            }
+            found.extend(hints(&merged));
+        }
+        found
     }
 
     /// Whether a workflow plans rounds: enabled, and not only watching (WF-06, WF-09).

@@ -31,6 +31,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, name: "sightings", sql: include_str!("migrations/0004_sightings.sql") },
     Migration { version: 5, name: "sessions", sql: include_str!("migrations/0005_sessions.sql") },
     Migration { version: 6, name: "chains", sql: include_str!("migrations/0006_chains.sql") },
+    Migration { version: 7, name: "dry_runs", sql: include_str!("migrations/0007_dry_runs.sql") },
 ];
 
 /// Where a start may be interrupted; tests end the process there.

@@ -416,6 +416,8 @@ pub struct DraftRow {
     pub reason: String,
     /// When the person last edited it.
     pub edited_at: Option<Timestamp>,
+    /// When the person last asked for it to be sent again, so that it goes by their word alone.
+    pub retried_at: Option<Timestamp>,
 }
 
 /// A text of a draft with the gate that asked about it.

@@ -1,12 +1,18 @@
 //! Approval tables and the one function that decides by them (APPR). The answer carries its own explanation.
 
+mod draft;
+mod overlay;
+
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+pub use self::draft::{DraftAsked, Origin, decide_draft};
+pub use self::overlay::{ApprovalOverlay, ModeWord, dropped_kinds, hints, overlay};
 use super::predicate::Predicate;
+use super::registry::{KNOWN, Provider, known};
 use super::value::{Facts, Value, to_json};
 use crate::gate::GateKind;
 
@@ -71,6 +77,26 @@ pub struct Rule {
     pub mode: Mode,
 }
 
+impl Rule {
+    /// Whether it is for gates of this kind: its pins admit the kind, and a rule that reads facts of a draft is for drafts alone
+    /// (APPR-14, APPR-15, APPR-16).
+    #[must_use]
+    pub fn reaches(&self, kind: GateKind) -> bool {
+        self.when.reaches(kind) && (kind == GateKind::Draft || !self.when.reads().iter().any(|fact| fact.starts_with("draft.")))
+    }
+
+    /// The providers whose units it reads facts of; a rule that loads has one at most (APPR-19).
+    pub fn providers(&self) -> impl Iterator<Item = Provider> {
+        self.when.reads().iter().filter_map(|fact| known(fact)?.provider())
+    }
+
+    /// The delivery that it names in the form that lets a post out: a top-level term `draft.delivery == "…"` (APPR-54).
+    #[must_use]
+    pub fn names_delivery(&self) -> Option<&str> {
+        self.when.pinned("draft.delivery")
+    }
+}
+
 /// An approval table, checked (APPR-02).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ApprovalTable {
@@ -94,106 +120,8 @@ impl ApprovalTable {
     /// Whether it names a draft gate: it has a mode, or a rule that reaches draft gates (APPR-20).
     #[must_use]
     pub fn names_draft_gate(&self) -> bool {
-        self.mode.is_some() || self.broken.is_some() || self.rules.iter().any(|rule| rule.when.reaches(GateKind::Draft))
+        self.mode.is_some() || self.broken.is_some() || self.rules.iter().any(|rule| rule.reaches(GateKind::Draft))
     }
-}
-
-/// What the configuration lays over a workflow's table, key by key (APPR-45).
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ApprovalOverlay {
-    /// Where it was written, such as `config.toml workflows.review`.
-    pub name: String,
-    /// The mode's word, where one is given; the window comes from here or from the table.
-    pub mode: Option<ModeWord>,
-    /// The window, where one is given.
-    pub window: Option<SignedDuration>,
-    /// The complete list of rules, where one is given; an empty one empties the table's.
-    pub rules: Option<Vec<Rule>>,
-}
-
-/// A mode before it has met its window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModeWord {
-    /// `wait`.
-    Wait,
-    /// `delay`.
-    Delay,
-    /// `send`.
-    Send,
-    /// `run`.
-    Run,
-    /// `dry_run`.
-    DryRun,
-}
-
-impl ModeWord {
-    /// Reads one of [`Mode::WORDS`].
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "wait" => Some(Self::Wait),
-            "delay" => Some(Self::Delay),
-            "send" => Some(Self::Send),
-            "run" => Some(Self::Run),
-            "dry_run" => Some(Self::DryRun),
-            _ => None,
-        }
-    }
-
-    /// The mode, with the window a delay needs; `None` for a delay without one.
-    #[must_use]
-    pub fn with(self, window: Option<SignedDuration>) -> Option<Mode> {
-        match self {
-            Self::Wait => Some(Mode::Wait),
-            Self::Delay => window.map(Mode::Delay),
-            Self::Send => Some(Mode::Send),
-            Self::Run => Some(Mode::Run),
-            Self::DryRun => Some(Mode::DryRun),
-        }
-    }
-}
-
-/// Lays an overlay over a table (APPR-45). What fits only one by one but not together makes the result broken: all of its gates
-/// wait (APPR-50).
-#[must_use]
-pub fn overlay(table: &ApprovalTable, overlay: &ApprovalOverlay) -> ApprovalTable {
-    let mut merged = table.clone();
-    if let Some(rules) = &overlay.rules {
-        merged.rules.clone_from(rules);
-    }
-    let inherited = table.mode.and_then(Mode::window);
-    match (overlay.mode, overlay.window) {
-        (None, None) => {}
-        (Some(word), window) => match word.with(window.or(inherited)) {
-            Some(mode) => merged.mode = Some(mode),
-            None => {
-                merged.broken = Some(format!("`{}` gives the mode `delay` and nothing gives a `window`", overlay.name));
-            }
-        },
-        (None, Some(window)) => {
-            if inherited.is_some() {
-                merged.mode = Some(Mode::Delay(window));
-            } else {
-                merged.broken = Some(format!("`{}` gives a `window` and the mode beneath it is no `delay`", overlay.name));
-            }
-        }
-    }
-    merged
-}
-
-/// The kinds for which the table beneath has rules that the overlay drops without naming the kind itself: worth a warning, for
-/// a default may decide them from then on.
-#[must_use]
-pub fn dropped_kinds(table: &ApprovalTable, overlay: &ApprovalOverlay) -> BTreeSet<GateKind> {
-    let Some(rules) = &overlay.rules else { return BTreeSet::new() };
-    GateKind::ALL
-        .iter()
-        .map(|(kind, _)| *kind)
-        .filter(|kind| {
-            let reached = |rules: &[Rule]| rules.iter().any(|rule| rule.when.reaches(*kind));
-            reached(&table.rules) && !reached(rules)
-        })
-        .collect()
 }
 
 /// Which part of the tables decided.
@@ -207,6 +135,8 @@ pub enum DecidedBy {
         index: usize,
         /// Its `when`.
         when: String,
+        /// The delivery that it names in the form that lets a post out (APPR-54).
+        delivery: Option<String>,
     },
     /// A table's own mode, or a table that cannot be used.
     Table {
@@ -254,6 +184,8 @@ pub struct Decision {
     pub steps: Vec<ExplainStep>,
     /// The facts that were read, with their values.
     pub facts: BTreeMap<String, Value>,
+    /// Why it waits although a rule or a mode would release it (APPR-53 to APPR-60).
+    pub floor: Option<String>,
 }
 
 impl Decision {
@@ -269,7 +201,8 @@ impl Decision {
         }
     }
 
-    /// The decision as data, for `explain` and for the row of the gate: `mode`, `window_ms`, `by`, `rule`, `when`, `steps`, `facts`.
+    /// The decision as data, for `explain` and for the row of the gate: `mode`, `window_ms`, `by`, `when`,
+    /// `steps`, `facts`, `floor`.
     #[must_use]
     pub fn explanation(&self) -> serde_json::Value {
         let steps: Vec<_> = self
@@ -295,7 +228,7 @@ impl Decision {
         json!({
             "mode": self.mode.as_str(),
             "window_ms": self.mode.window().map(|w| i64::try_from(w.as_millis()).unwrap_or(i64::MAX)),
-            "by": self.rule_name(), "when": when, "steps": steps, "facts": facts,
+            "by": self.rule_name(), "when": when, "steps": steps, "facts": facts, "floor": self.floor,
         })
     }
 }
@@ -303,23 +236,44 @@ impl Decision {
 /// The name of the table of `gates.toml`.
 pub const GATES_TOML: &str = "gates.toml";
 
+/// A gate about which the tables are asked.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "facts have no one form to be shown in")]
+pub struct Asked<'a> {
+    /// Its kind.
+    pub kind: GateKind,
+    /// Its name.
+    pub name: &'a str,
+    /// The provider of its unit.
+    pub provider: Provider,
+    /// The facts of its unit.
+    pub facts: &'a dyn Facts,
+    /// Why the facts of its unit cannot be read, where they cannot: rules that need one leave the gate to the person (APPR-36).
+    pub unreadable: Option<&'a str>,
+}
+
 /// Decides a gate that opens, or one whose window has ended: the tables in order, in each its rules in order, then its mode
 /// (APPR-03). What nothing decides waits. A kind that only the person may release waits whatever a table says.
 ///
 /// A rule that cannot be evaluated matches nothing, and so that no later rule releases what it may have meant to hold, the gate
 /// waits (CEL-07, APPR-36).
-pub fn decide(kind: GateKind, gate_name: &str, tables: &[&ApprovalTable], facts: &dyn Facts, now: Timestamp) -> Decision {
-    let gate = GateFacts { kind, name: gate_name, rest: facts };
-    let mut trail = Trail { kind, steps: Vec::new(), facts: BTreeMap::new() };
+pub fn decide(asked: &Asked<'_>, tables: &[&ApprovalTable], now: Timestamp) -> Decision {
+    let facts = GateFacts { kind: asked.kind, name: asked.name, rest: asked.facts };
+    let mut trail = Trail { asked, steps: Vec::new(), facts: BTreeMap::new() };
     for table in tables {
         if let Some(why) = &table.broken {
             trail.step(&table.name, None, "", Outcome::Failed(why.clone()));
             return trail.end(Mode::Wait, DecidedBy::Table { table: table.name.clone() });
         }
         for (index, rule) in table.rules.iter().enumerate() {
-            let outcome = trail.try_rule(rule, &gate, now);
+            let outcome = trail.try_rule(rule, &facts, now);
             trail.step(&rule.table, Some(index), rule.when.text(), outcome.clone());
-            let by = || DecidedBy::Rule { table: rule.table.clone(), index, when: rule.when.text().to_owned() };
+            let by = || DecidedBy::Rule {
+                table: rule.table.clone(),
+                index,
+                when: rule.when.text().to_owned(),
+                delivery: rule.names_delivery().map(str::to_owned),
+            };
             match outcome {
                 Outcome::Held => return trail.end(rule.mode, by()),
                 Outcome::Failed(_) => return trail.end(Mode::Wait, by()),
@@ -328,8 +282,8 @@ pub fn decide(kind: GateKind, gate_name: &str, tables: &[&ApprovalTable], facts:
         }
         match table.mode {
             None => {}
-            Some(Mode::DryRun) if kind != GateKind::Draft => {
-                trail.step(&table.name, None, "", Outcome::PassedOver(dry_run_is_for_drafts(kind)));
+            Some(Mode::DryRun) if asked.kind != GateKind::Draft => {
+                trail.step(&table.name, None, "", Outcome::PassedOver(dry_run_is_for_drafts(asked.kind)));
             }
             Some(mode) => {
                 trail.step(&table.name, None, "", Outcome::Held);
@@ -344,23 +298,31 @@ fn dry_run_is_for_drafts(kind: GateKind) -> String {
     format!("`dry_run` is for draft gates, and this is a {} gate", kind.as_str())
 }
 
-struct Trail {
-    kind: GateKind,
+struct Trail<'a> {
+    asked: &'a Asked<'a>,
     steps: Vec<ExplainStep>,
     facts: BTreeMap<String, Value>,
 }
 
-impl Trail {
+impl Trail<'_> {
     fn step(&mut self, table: &str, index: Option<usize>, when: &str, outcome: Outcome) {
         self.steps.push(ExplainStep { table: table.to_owned(), index, when: when.to_owned(), outcome });
     }
 
     fn try_rule(&mut self, rule: &Rule, facts: &GateFacts<'_>, now: Timestamp) -> Outcome {
-        if !rule.when.reaches(self.kind) {
-            return Outcome::PassedOver(format!("it is for other gates than {} ones", self.kind.as_str()));
+        let (kind, here) = (self.asked.kind, self.asked.provider);
+        if !rule.reaches(kind) {
+            return Outcome::PassedOver(format!("it is for other gates than {} ones", kind.as_str()));
         }
-        if rule.mode == Mode::DryRun && self.kind != GateKind::Draft {
-            return Outcome::PassedOver(dry_run_is_for_drafts(self.kind));
+        if rule.mode == Mode::DryRun && kind != GateKind::Draft {
+            return Outcome::PassedOver(dry_run_is_for_drafts(kind));
+        }
+        if let Some(of) = rule.providers().find(|of| *of != here) {
+            let why = format!("it reads facts of `{}`, and this is about a unit of `{}`", of.as_str(), here.as_str());
+            return Outcome::PassedOver(why);
+        }
+        if let (Some(why), Some(_)) = (self.asked.unreadable, rule.providers().next()) {
+            return Outcome::Failed(why.to_owned());
         }
         for name in rule.when.reads() {
             if let Some(value) = facts.fact(name) {
@@ -375,9 +337,17 @@ impl Trail {
     }
 
     fn end(self, mode: Mode, by: DecidedBy) -> Decision {
-        let mode = if mode.releases() && !self.kind.may_be_released() { Mode::Wait } else { mode };
-        Decision { mode, by, steps: self.steps, facts: self.facts }
+        let kind = self.asked.kind;
+        let floor = (mode.releases() && !kind.may_be_released())
+            .then(|| format!("only you resolve a {} gate, whatever a rule says", kind.as_str()));
+        let mode = if floor.is_some() { Mode::Wait } else { mode };
+        Decision { mode, by, steps: self.steps, facts: self.facts, floor }
     }
+}
+
+/// Whether the fact at that place of the registry stands under this root.
+fn is_of(root: &str, place: usize) -> bool {
+    KNOWN.get(place).is_some_and(|row| row.name.starts_with(root))
 }
 
 /// The gate's own facts before those of its unit.
@@ -401,6 +371,10 @@ impl Facts for GateFacts<'_> {
             "gate.kind" | "gate.name" => self.fact(name).map(Cow::Owned),
             _ => self.rest.lent(place, name),
         }
+    }
+
+    fn ready(&self, place: usize) -> Option<&Value> {
+        if is_of("gate.", place) { None } else { self.rest.ready(place) }
     }
 
     fn covers(&self, mark: &str, value: &Value) -> bool {

@@ -128,6 +128,18 @@ impl Predicate {
         &self.0.marks
     }
 
+    /// The text that a term of the top-level `&&` pins the fact to, as `fact == "text"` or the other way round (CEL-05, APPR-54).
+    #[must_use]
+    pub fn pinned(&self, fact: &str) -> Option<&str> {
+        self.0.node.terms().into_iter().find_map(|term| term.pins(fact))
+    }
+
+    /// Whether it reads the clock.
+    #[must_use]
+    pub fn reads_now(&self) -> bool {
+        self.0.node.reads_now()
+    }
+
     /// Whether it can hold for a gate of this kind: false where its top-level terms over `gate.kind` exclude the kind (APPR-14).
     #[must_use]
     pub fn reaches(&self, kind: GateKind) -> bool {

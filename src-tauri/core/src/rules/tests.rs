@@ -1,6 +1,8 @@
 //! What the files of a person may say, and what is refused.
 
+mod approval;
 mod config;
+mod oracle;
 mod policy;
 mod predicate;
 mod profile;

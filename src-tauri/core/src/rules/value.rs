@@ -69,6 +69,11 @@ pub trait Facts {
         self.fact(name).map(Cow::Owned)
     }
 
+    /// The value of the fact at `place` where it is ready in memory; `None` says nothing of whether there is one.
+    fn ready(&self, _place: usize) -> Option<&Value> {
+        None
+    }
+
     /// Whether the mark of that name on the unit covers the value; a unit without it has nothing covered (CEL-04).
     fn covers(&self, _mark: &str, _value: &Value) -> bool {
         false
@@ -158,6 +163,10 @@ impl Facts for Frame {
 
     fn lent(&self, place: usize, _name: &str) -> Option<Cow<'_, Value>> {
         self.known.get(place)?.as_ref().map(Cow::Borrowed)
+    }
+
+    fn ready(&self, place: usize) -> Option<&Value> {
+        self.known.get(place)?.as_ref()
     }
 
     fn covers(&self, mark: &str, value: &Value) -> bool {

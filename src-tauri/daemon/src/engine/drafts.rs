@@ -13,7 +13,8 @@ use wloop_store::DraftFilter;
 use wloop_store::rows::{DraftRow, GateRow, NewEvent, PostRow, PullRow, RevisionRow, TurnRow};
 
 use super::Cx;
-use super::gates::{NewGate, Policy, how_it_ended};
+use super::draft_rules::DraftOf;
+use super::gates::{NewGate, Policy, how_it_ended, refusing};
 use super::posts::mentions_of;
 #[cfg(feature = "failpoints")]
 use crate::edge::crash_point;
@@ -22,6 +23,9 @@ use crate::refusal::{Answer, EngineError, Refusal, RefusalKind};
 
 /// The longest reason, in characters.
 const REASON_LIMIT: usize = 1_000;
+
+/// Why a draft was dropped that a rule discards: it is kept as what would have been sent (DRAFT-22).
+const DRY_RUN: &str = "dry_run";
 
 /// Who proposes.
 #[derive(Clone, Copy)]
@@ -54,16 +58,17 @@ impl Cx<'_> {
         let delivery = self.check_draft(new, &text, by, &pull)?;
         let task = new.task.map(|task| self.an_open_task(task)).transpose()?;
         let label = self.label_of(&new.unit)?;
-        let why = match by {
-            By::Person => "you wrote it, so it waits for your word",
-            By::Turn(_) => "only the person lets out what an agent drafts",
+        let proposer = match by {
+            By::Person => Proposer::Person,
+            By::Turn(turn) => Proposer::Intent(turn.intent.clone()),
         };
+        let decision = self.decide_draft(by, &proposer, &DraftOf::new(&new.unit, delivery, &new.purpose, &new.effects))?;
         let gate = self.open_gate_on(
             NewGate {
                 kind: GateKind::Draft,
                 unit: &new.unit,
                 words: draft::words_of(&label, &text),
-                policy: Policy::Waits(why),
+                policy: Policy::Decided(&decision),
                 // A draft does not stop its turn, whose own gate is another matter.
                 turn: None,
             },
@@ -73,9 +78,9 @@ impl Cx<'_> {
         self.tx.insert_post(&post)?;
         #[cfg(feature = "failpoints")]
         crash_point!("K0b");
-        let (proposer, session, turn) = match by {
-            By::Person => (Proposer::Person, None, None),
-            By::Turn(turn) => (Proposer::Intent(turn.intent.clone()), Some(turn.session), Some(turn.id)),
+        let (session, turn) = match by {
+            By::Person => (None, None),
+            By::Turn(turn) => (Some(turn.session), Some(turn.id)),
         };
         let row = DraftRow {
             id: post.id,
@@ -90,6 +95,7 @@ impl Cx<'_> {
             key: new.key.clone().filter(|_| session.is_none()),
             reason: String::new(),
             edited_at: None,
+            retried_at: None,
         };
         self.tx.insert_draft(&row)?;
         self.revise(&post, 1)?;
@@ -101,6 +107,9 @@ impl Cx<'_> {
             data: json!({ "delivery": row.delivery.as_str(), "mentions": post.mentions, "effects": new.effects }),
             ..self.of_draft(&row, &post, EventKind::DraftProposed, actor)
         })?;
+        if gate.gate.closed.is_some() {
+            self.draft_gate_closed(&gate)?;
+        }
         Ok(row.id)
     }
 
@@ -302,11 +311,15 @@ impl Cx<'_> {
             Ok(next) if next.state == PostState::Queued => {
                 let queued = self.step_post(&post, PostEvent::Release, |_| {})?;
                 self.consequence_ran(row, "queued")?;
-                self.fail_without_provider(&queued)?;
+                match self.why_not_by_rule(&draft, row)? {
+                    Some(why) => self.post_failed(&queued, PostEvent::CannotTake, &why)?,
+                    None => self.fail_without_provider(&queued)?,
+                }
             }
             Ok(_) => {
                 let by = row.gate.closed.as_ref().map_or(Actor::Daemon, |c| c.actor.clone());
-                self.drop_draft(&draft, &post, "discarded", by)?;
+                let reason = if matches!(by, Actor::Rule(_)) { DRY_RUN } else { "discarded" };
+                self.drop_draft(&draft, &post, reason, by)?;
                 self.consequence_ran(row, "dropped")?;
             }
         }
@@ -341,10 +354,7 @@ impl Cx<'_> {
         match post.state {
             PostState::Held => {
                 let gate = self.gate(post.gate)?;
-                let refusing = gate.gate.intents.iter().find(|intent| {
-                    matches!(intent.status, GateStatus::Rejected | GateStatus::Dismissed) && intent.text.is_none()
-                });
-                match refusing.map(|intent| intent.name.clone()) {
+                match refusing(&gate.gate.intents).map(|intent| intent.name.clone()) {
                     Some(intent) => {
                         self.resolve(&gate, &intent, None, &self.acting.clone())?;
                         if let Some(reason) = reason {

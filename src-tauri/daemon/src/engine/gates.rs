@@ -3,7 +3,7 @@
 use serde_json::json;
 use wloop_core::consequence::Consequence;
 use wloop_core::event::EventKind;
-use wloop_core::gate::{Actor, Closing, Gate, GateEvent, GateKind, GateRefusal, GateStatus};
+use wloop_core::gate::{Actor, Closing, Gate, GateEvent, GateKind, GateRefusal, GateStatus, Intent};
 use wloop_core::github::material::visible;
 use wloop_core::id::{GateId, TaskId, TurnId, UnitRef};
 use wloop_core::plan::ItemEvent;
@@ -63,9 +63,13 @@ impl Cx<'_> {
             Policy::Decided(decision) => {
                 let by = decision.rule_name();
                 // A gate that has nothing for a rule to take waits for the person, whatever the rule says.
+                let rule = |intent: &str| Some((Some(intent.to_owned()), Actor::Rule(by.clone())));
                 let (deadline, closing) = match (decision.mode, &entry.default) {
                     (Mode::Delay(length), Some(_)) => (Some(window::deadline(now, length)), None),
-                    (Mode::Run | Mode::Send, Some(_)) => (None, Some((entry.default.clone(), Actor::Rule(by.clone())))),
+                    (Mode::Run | Mode::Send, Some(default)) => (None, rule(default)),
+                    (Mode::DryRun, _) if new.kind == GateKind::Draft => {
+                        (None, refusing(&entry.intents).and_then(|intent| rule(&intent.name)))
+                    }
                     (Mode::Wait | Mode::DryRun, _) | (Mode::Delay(_) | Mode::Run | Mode::Send, None) => (None, None),
                 };
                 let mode = match decision.mode {
@@ -98,7 +102,8 @@ impl Cx<'_> {
         };
         let mut consequence = None;
         if let Some((intent, actor)) = closing {
-            gate.status = GateStatus::Approved;
+            let taken = intent.as_deref().and_then(|name| entry.intents.iter().find(|intent| intent.name == name));
+            gate.status = taken.map_or(GateStatus::Approved, |intent| intent.status);
             gate.closed = Some(Closing { intent, actor, text: None, at: now, reason: String::new() });
             consequence = Some((Consequence::Due, now));
         }
@@ -114,7 +119,7 @@ impl Cx<'_> {
         self.tx.insert_gate(&row)?;
         crash_point!("K0");
         self.event(NewEvent {
-            data: json!({ "words": row.gate.words, "policy": row.policy }),
+            data: json!({ "words": row.gate.words, "policy": row.policy, "explanation": row.explanation }),
             ..self.about(&row, EventKind::GateOpened, Actor::Daemon)
         })?;
         if row.gate.closed.is_some() {
@@ -306,6 +311,13 @@ impl Cx<'_> {
                 }
             }
         }
+        if row.gate.kind == GateKind::Draft
+            && let Some(why) = self.draft_window_closed(&row)?
+        {
+            self.tx.set_gate_deadline(id, None)?;
+            return self
+                .event(NewEvent { data: json!({ "why": why }), ..self.about(&row, EventKind::RoundDeferred, Actor::Daemon) });
+        }
         self.resolve(&row, &intent, None, &Actor::Window)?;
         Ok(())
     }
@@ -390,6 +402,11 @@ enum Window {
 /// An intent that approves without text, for a gate that declares no default.
 fn approving(entry: &GateEntry) -> Option<String> {
     entry.intents.iter().find(|i| i.status == GateStatus::Approved && i.text.is_none()).map(|i| i.name.clone())
+}
+
+/// An intent that refuses without text.
+pub(super) fn refusing(intents: &[Intent]) -> Option<&Intent> {
+    intents.iter().find(|i| matches!(i.status, GateStatus::Rejected | GateStatus::Dismissed) && i.text.is_none())
 }
 
 /// How a gate ended, in one line: what, when, by whom (F03).

@@ -7,7 +7,7 @@ use wloop_core::gate::{Actor, GateKind, GateStatus};
 use wloop_core::github::facts::{Mode, review_key};
 use wloop_core::id::{ItemId, UnitRef};
 use wloop_core::plan::{ItemEvent, ItemState};
-use wloop_core::rules::policy::{Decision, decide};
+use wloop_core::rules::policy::{Asked, Decision, decide};
 use wloop_core::rules::profile::{KeyPart, Workflow};
 use wloop_core::rules::value::{Frame, Value};
 use wloop_core::rules::words::render_line;
@@ -138,8 +138,14 @@ impl Cx<'_> {
     pub(super) fn decide_plan(&self, workflow: &Workflow, seen: &Seen) -> Decision {
         let table = self.rules.approval(workflow);
         let tables = [&table, &self.rules.profile.gates.approval];
-        let name = &self.rules.profile.first_gate(GateKind::Plan).name;
-        decide(GateKind::Plan, name, &tables, &seen.facts, self.now)
+        let asked = Asked {
+            kind: GateKind::Plan,
+            name: &self.rules.profile.first_gate(GateKind::Plan).name,
+            provider: workflow.provider_kind(),
+            facts: &seen.facts,
+            unreadable: None,
+        };
+        decide(&asked, &tables, self.now)
     }
 
     /// What a workflow's plan gate asks.

@@ -345,6 +345,9 @@ impl Cx<'_> {
             row.doubt_at = row.maybe_posted.then_some(now);
             row.next_at = row.maybe_posted.then_some(now);
         })?;
+        if self.is_draft(id)? {
+            self.tx.set_draft_retried(id, now)?;
+        }
         self.event(NewEvent {
             data: json!({ "as": "sent again" }),
             ..self.of_post(&row, EventKind::PostSettled, self.acting.clone())

@@ -52,6 +52,12 @@ impl Cx<'_> {
                 return Ok(Reply::NotNow);
             }
         };
+        if let Some((draft, _)) = self.tx.draft(id)?
+            && let Some(why) = self.why_not_by_rule(&draft, &self.gate(post.gate)?)?
+        {
+            self.post_failed(&post, PostEvent::CannotTake, &why)?;
+            return Ok(Reply::NotNow);
+        }
         // A draft is a comment on the conversation, whatever the head is.
         if seen.head != post.head && !self.is_draft(id)? {
             return self.head_moved(&post, seen.head);

@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use wloop_core::gate::{Actor, GateKind, GateStatus};
+
 use super::fixtures::*;
 use crate::migrate::{MIGRATIONS, Migration, Step};
 use crate::{Store, StoreError};
@@ -348,6 +350,30 @@ fn a_check_finds_a_damaged_page_that_the_opening_does_not_read() {
 }
 
 #[test]
+fn gates_that_an_older_program_wrote_are_as_they_were_and_as_well_kept() {
+    // F50, GATE-04
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wloop.db");
+    let (open, plan) = (gate_row(1, GateKind::Draft), approved(2, GateKind::Plan));
+    {
+        let mut old = Store::open_with(&path, at(0), &MIGRATIONS[..6], &|_| {}).unwrap();
+        let rows = [&open, &plan];
+        old.write(|tx| {
+            tx.put_unit(&unit_row(1), at(0))?;
+            rows.into_iter().try_for_each(|row| tx.insert_gate(row))
+        })
+        .unwrap();
+    }
+    let mut now = Store::open(&path, at(1)).unwrap();
+    assert_eq!(now.read().gate(id(1)).unwrap().as_ref(), Some(&open));
+    assert_eq!(now.read().gate(id(2)).unwrap().as_ref(), Some(&plan));
+    let reopened = now.write(|tx| tx.close_gate(id(2), &closed(&plan, GateStatus::Superseded, Actor::Daemon)));
+    assert!(reopened.is_err(), "a closed gate stays closed");
+    now.write(|tx| tx.close_gate(id(1), &closed(&open, GateStatus::Rejected, Actor::Rule("r".into())))).unwrap();
+    now.check().unwrap();
+}
+
+#[test]
 fn the_steps_of_the_schema_are_as_they_were_released() {
     // F50
     let known: Vec<(i64, String)> = MIGRATIONS.iter().map(|step| (step.version, step.hash())).collect();
@@ -358,6 +384,7 @@ fn the_steps_of_the_schema_are_as_they_were_released() {
         (4, "8068384ce923ece3c72ad81efb2b758a8d43de805a21072020e5d14bd781c8d6".to_owned()),
         (5, "53148079738a09e6e3722677b70b3d963037cddc8ee0b4359b18eabfdc850d43".to_owned()),
         (6, "567740736596c208879ff12a96388139a5efddafce568c8903c0b0bee9f33c30".to_owned()),
+        (7, "daa8e99729ae5bd884a26b788321b6c156d9f2c8c870d8000583abcfe9bbb9d3".to_owned()),
     ];
     assert_eq!(known, released, "a step that was released keeps its bytes: add a new one instead");
 }

@@ -56,6 +56,24 @@ fn neither_a_rule_nor_a_window_decides_what_is_the_persons() {
 }
 
 #[test]
+fn a_rule_discards_a_draft_and_nothing_else_and_a_window_discards_nothing() {
+    // APPR-11, APPR-12, RES-05
+    let mut home = Home::with_turns();
+    let rule = || Actor::Rule("config.toml workflows.review#2".into());
+    for (n, (kind, _)) in GateKind::ALL.into_iter().enumerate() {
+        let n = 60 + u32::try_from(n).unwrap();
+        let row = gate_row(n, kind);
+        home.write(|tx| tx.insert_gate(&row)).unwrap();
+        home.refuses("CHECK", |tx| tx.close_gate(id(n), &closed(&row, GateStatus::Rejected, Actor::Window)));
+        if kind == GateKind::Draft {
+            home.write(|tx| tx.close_gate(id(n), &closed(&row, GateStatus::Rejected, rule()))).unwrap();
+        } else {
+            home.refuses("CHECK", |tx| tx.close_gate(id(n), &closed(&row, GateStatus::Rejected, rule())));
+        }
+    }
+}
+
+#[test]
 fn whoever_is_not_the_person_resolves_nothing_but_may_supersede() {
     // RES-01, RES-11
     let mut home = Home::with_turns();
@@ -226,6 +244,7 @@ fn a_draft_goes_as_it_was_approved_and_is_edited_under_a_new_gate() {
         key: None,
         reason: String::new(),
         edited_at: None,
+        retried_at: None,
     };
     let revision = |n: u32, text: &str| RevisionRow {
         draft: id(80),

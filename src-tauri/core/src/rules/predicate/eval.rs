@@ -213,6 +213,10 @@ impl<'a> Evaluation<'a> {
     }
 
     fn text(&mut self, node: &'a Node) -> Result<Cow<'a, str>, Fault> {
+        if let Some(Value::Text(text)) = self.ready(node) {
+            self.spend(text.len() / 64)?;
+            return Ok(Cow::Borrowed(text));
+        }
         let text = match self.operand(node)? {
             Operand::Text(text) => Cow::Borrowed(text),
             Operand::Ready(Value::Text(text)) => Cow::Borrowed(text.as_str()),
@@ -245,6 +249,19 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    /// A constant, or a fact that lies ready: most conditions compare nothing else, and these are compared where they lie.
+    fn ready(&self, node: &'a Node) -> Option<&'a Value> {
+        match node {
+            Node::Const(value) => Some(value),
+            Node::Fact(_, kind, place) => self.facts.ready(*place).filter(|value| of_type(value, *kind)),
+            _ => None,
+        }
+    }
+
+    fn both_ready(&self, left: &'a Node, right: &'a Node) -> Option<(&'a Value, &'a Value)> {
+        Some((self.ready(left)?, self.ready(right)?))
+    }
+
     /// A condition; the nodes that can only be one are answered without a value between.
     fn bool(&mut self, node: &'a Node) -> Result<bool, Fault> {
         self.spend(1)?;
@@ -252,10 +269,21 @@ impl<'a> Evaluation<'a> {
             Node::Not(inner) => Ok(!self.bool(inner)?),
             Node::And(left, right) => self.absorbing(left, right, false),
             Node::Or(left, right) => self.absorbing(left, right, true),
-            Node::Equal(left, right) => Ok(self.operand(left)?.equals(self.operand(right)?)),
+            Node::Equal(left, right) => match self.both_ready(left, right) {
+                Some((left, right)) => {
+                    self.spend(length(left).min(length(right)))?;
+                    Ok(left == right)
+                }
+                None => Ok(self.operand(left)?.equals(self.operand(right)?)),
+            },
             Node::Compare(how, left, right) => {
-                let (left, right) = (self.operand(left)?, self.operand(right)?);
-                let order = left.order(right).ok_or_else(misfit)?;
+                let order = match self.both_ready(left, right).and_then(|(left, right)| quick_order(left, right)) {
+                    Some(order) => order,
+                    None => {
+                        let (left, right) = (self.operand(left)?, self.operand(right)?);
+                        left.order(right).ok_or_else(misfit)?
+                    }
+                };
                 Ok(match how {
                     Comparison::Less => order.is_lt(),
                     Comparison::LessOrEqual => order.is_le(),
@@ -264,6 +292,10 @@ impl<'a> Evaluation<'a> {
                 })
             }
             Node::In(item, list) => {
+                if let Some((Value::Text(text), Value::List(texts))) = self.both_ready(item, list) {
+                    self.spend(texts.len())?;
+                    return Ok(texts.iter().any(|one| one == text));
+                }
                 let item = self.operand(item)?;
                 match (item, self.operand(list)?) {
                     (Operand::Ready(Value::Text(text)), Operand::Ready(Value::List(texts))) => {
@@ -292,11 +324,16 @@ impl<'a> Evaluation<'a> {
             }
             Node::NotStrictlyFalse(inner) => Ok(self.bool(inner).unwrap_or(true)),
             Node::Const(Value::Bool(truth)) => Ok(*truth),
-            Node::Fact(name, kind, place) => match self.fact(name, *kind, *place)? {
-                Operand::Ready(Value::Bool(truth)) => Ok(*truth),
-                Operand::Made(V::Bool(truth)) => Ok(truth),
-                Operand::Ready(_) | Operand::Text(_) | Operand::Made(_) => Err(misfit()),
-            },
+            Node::Fact(name, kind, place) => {
+                if let Some(Value::Bool(truth)) = self.facts.ready(*place) {
+                    return Ok(*truth);
+                }
+                match self.fact(name, *kind, *place)? {
+                    Operand::Ready(Value::Bool(truth)) => Ok(*truth),
+                    Operand::Made(V::Bool(truth)) => Ok(truth),
+                    Operand::Ready(_) | Operand::Text(_) | Operand::Made(_) => Err(misfit()),
+                }
+            }
             Node::Local(slot) => match self.locals.get(*slot) {
                 Some(Ok(V::Bool(truth))) => Ok(*truth),
                 Some(Err(fault)) => Err(fault.clone()),
@@ -436,6 +473,25 @@ impl<'a> Evaluation<'a> {
     }
 }
 
+/// How much of a value a comparison may look at.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::List(items) => items.len(),
+        Value::Bool(_) | Value::Int(_) | Value::Text(_) | Value::Duration(_) | Value::Time(_) => 0,
+    }
+}
+
+/// The order of two values of one type that have one, without a copy.
+fn quick_order(left: &Value, right: &Value) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::Duration(a), Value::Duration(b)) => Some(a.cmp(b)),
+        (Value::Time(a), Value::Time(b)) => Some(a.cmp(b)),
+        (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
+        _ => None,
+    }
+}
+
 fn order(left: &V<'_>, right: &V<'_>) -> Option<Ordering> {
     match (left, right) {
         (V::Bool(a), V::Bool(b)) => Some(a.cmp(b)),
@@ -445,6 +501,21 @@ fn order(left: &V<'_>, right: &V<'_>) -> Option<Ordering> {
         (V::Time(a), V::Time(b)) => Some(a.cmp(b)),
         _ => None,
     }
+}
+
+/// The first instant of the year 1, in nanoseconds: what is before it is no time in CEL.
+const FIRST_INSTANT: i128 = -62_135_596_800_000_000_000;
+/// The longest length of time in CEL, in seconds: about ten thousand years.
+const LONGEST: u64 = 315_576_000_000;
+
+/// Whether a time is one that CEL knows.
+pub(super) fn is_time(at: &Timestamp) -> bool {
+    at.as_nanosecond() >= FIRST_INSTANT
+}
+
+/// Whether a length of time is one that CEL knows.
+pub(super) fn is_length(length: &SignedDuration) -> bool {
+    length.unsigned_abs().as_secs() <= LONGEST
 }
 
 pub(super) fn arithmetic<'a>(op: Arithmetic, left: V<'a>, right: V<'a>) -> Result<V<'a>, EvalFault> {
@@ -471,6 +542,7 @@ pub(super) fn arithmetic<'a>(op: Arithmetic, left: V<'a>, right: V<'a>) -> Resul
             Arithmetic::Subtract => a.checked_sub(b),
             Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Remainder => return Err(EvalFault::Misfit),
         }
+        .filter(is_length)
         .map(V::Duration)
         .ok_or(over),
         (V::Time(at), V::Duration(by)) => match op {
@@ -478,8 +550,10 @@ pub(super) fn arithmetic<'a>(op: Arithmetic, left: V<'a>, right: V<'a>) -> Resul
             Arithmetic::Subtract => at.checked_sub(by),
             Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Remainder => return Err(EvalFault::Misfit),
         }
+        .ok()
+        .filter(is_time)
         .map(V::Time)
-        .map_err(|_| over),
+        .ok_or(over),
         (V::Duration(by), V::Time(at)) if op == Arithmetic::Add => at.checked_add(by).map(V::Time).map_err(|_| over),
         (V::Time(a), V::Time(b)) if op == Arithmetic::Subtract => Ok(V::Duration(a.duration_since(b))),
         _ => Err(EvalFault::Misfit),

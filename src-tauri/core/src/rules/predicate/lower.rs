@@ -11,7 +11,7 @@ use cel::parser::Parser;
 use jiff::{SignedDuration, Timestamp};
 
 use super::PredicateFault;
-use super::eval::{arithmetic, lend};
+use super::eval::{arithmetic, is_length, is_time, lend};
 use super::scan;
 use super::tree::{Arithmetic, Child, Comparison, Fold, Node, TextTest, Ty};
 use crate::rules::registry::{KNOWN, Known, Scope, known, nearest, place};
@@ -435,6 +435,7 @@ impl Checker<'_> {
             return Err(self.fault(of.id, "`duration` takes a literal", "such as `duration(\"24h\")`"));
         };
         cel_duration(text.inner())
+            .filter(is_length)
             .map(|d| (Node::Const(Value::Duration(d)), Ty::Duration))
             .ok_or_else(|| self.fault(of.id, format!("`{}` is no duration", text.inner()), "such as `24h`, `1h30m`, `45s`"))
     }
@@ -447,7 +448,8 @@ impl Checker<'_> {
             Expr::Literal(LiteralValue::String(text)) => (text.inner().parse::<Timestamp>().ok(), text.inner().to_owned()),
             _ => return Err(self.fault(of.id, "`timestamp` takes a literal", "RFC 3339, or Unix seconds as `timestamp(0)`")),
         };
-        at.map(|at| (Node::Const(Value::Time(at)), Ty::Time))
+        at.filter(is_time)
+            .map(|at| (Node::Const(Value::Time(at)), Ty::Time))
             .ok_or_else(|| self.fault(of.id, format!("`{shown}` is no time"), "RFC 3339, or Unix seconds"))
     }
 

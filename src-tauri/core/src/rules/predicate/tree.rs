@@ -174,6 +174,26 @@ impl Node {
         read && !other
     }
 
+    /// The text to which this term pins a fact.
+    pub(super) fn pins(&self, fact: &str) -> Option<&str> {
+        let Self::Equal(left, right) = self else { return None };
+        match (&**left, &**right) {
+            (Self::Fact(name, ..), Self::Const(Value::Text(text))) | (Self::Const(Value::Text(text)), Self::Fact(name, ..))
+                if *name == fact =>
+            {
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it reads the clock.
+    pub(super) fn reads_now(&self) -> bool {
+        let mut found = false;
+        self.each(&mut |node| found |= matches!(node, Self::Now));
+        found
+    }
+
     fn each<'a>(&'a self, seen: &mut dyn FnMut(&'a Node)) {
         seen(self);
         match self {

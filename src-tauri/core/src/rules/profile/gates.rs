@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::approval::read_table;
+use super::approval::{Owner, read_table};
 use super::is_name;
 use crate::gate::{GateKind, GateStatus, Intent};
 use crate::rules::fault::Fault;
@@ -118,7 +118,7 @@ pub(super) fn read(text: &str) -> Result<Gates, Vec<Fault>> {
             }
         }
         let approval = root.table("approval").map(|table| {
-            let approval = read_table(&table, GATES_TOML);
+            let approval = read_table(&table, GATES_TOML, Owner::Gates);
             table.finish();
             approval
         });

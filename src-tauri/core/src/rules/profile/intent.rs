@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
 
-use super::approval::read_table;
+use super::approval::{Owner, read_table};
 use super::{file, is_name, missing};
 use crate::rules::fault::Fault;
 use crate::rules::policy::ApprovalTable;
@@ -444,7 +444,7 @@ fn approval(root: &Table<'_>, name: &str) -> ApprovalTable {
     let own = format!("intents/{name}");
     let Some(gates) = root.table("gates") else { return ApprovalTable::empty(&own) };
     let approval = gates.table("approval").map(|table| {
-        let approval = read_table(&table, &own);
+        let approval = read_table(&table, &own, Owner::Intent);
         table.finish();
         approval
     });

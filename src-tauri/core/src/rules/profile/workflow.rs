@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::approval::read_table;
+use super::approval::{Owner, read_table};
 use super::intent::IntentManifest;
 use super::is_name;
 use crate::rules::fault::Fault;
@@ -73,6 +73,13 @@ pub enum Step {
 }
 
 impl Workflow {
+    /// The provider whose units it reads.
+    #[must_use]
+    pub fn provider_kind(&self) -> Provider {
+        // The reader takes no other so far.
+        Provider::ALL.iter().find(|(word, _)| *word == self.provider).map_or(Provider::Github, |(_, provider)| *provider)
+    }
+
     /// The marks that its conditions and expressions ask for (CEL-04).
     pub fn marks(&self) -> impl Iterator<Item = &String> {
         let keys = self.key.iter().filter_map(|part| match part {
@@ -314,7 +321,7 @@ fn approval(root: &Table<'_>, name: &str) -> ApprovalTable {
     let own = format!("workflows/{name}");
     let Some(gates) = root.table("gates") else { return ApprovalTable::empty(&own) };
     let approval = gates.table("approval").map(|table| {
-        let approval = read_table(&table, &own);
+        let approval = read_table(&table, &own, Owner::Workflow(Provider::Github));
         table.finish();
         approval
     });

@@ -1,9 +1,10 @@
 use super::{frame, now, text};
 use crate::gate::GateKind;
 use crate::rules::policy::{
-    ApprovalOverlay, ApprovalTable, DecidedBy, Decision, Mode, ModeWord, Outcome, Rule, decide, dropped_kinds, overlay,
+    ApprovalOverlay, ApprovalTable, Asked, DecidedBy, Decision, Mode, ModeWord, Outcome, Rule, decide, dropped_kinds, overlay,
 };
 use crate::rules::predicate::Predicate;
+use crate::rules::registry::Provider;
 use crate::rules::value::{Frame, Value};
 use jiff::SignedDuration;
 
@@ -18,8 +19,16 @@ fn table(name: &str, rules: &[(&str, Mode)], mode: Option<Mode>) -> ApprovalTabl
     ApprovalTable { rules, mode, ..ApprovalTable::empty(name) }
 }
 
+fn overlay_here(table: &ApprovalTable, over: &ApprovalOverlay) -> ApprovalTable {
+    overlay(table, over, Provider::Github)
+}
+
+fn ask_named(kind: GateKind, name: &str, tables: &[&ApprovalTable], facts: &Frame) -> Decision {
+    decide(&Asked { kind, name, provider: Provider::Github, facts, unreadable: None }, tables, now())
+}
+
 fn ask(kind: GateKind, tables: &[&ApprovalTable], facts: &Frame) -> Decision {
-    decide(kind, kind.as_str(), tables, facts, now())
+    ask_named(kind, kind.as_str(), tables, facts)
 }
 
 #[test]
@@ -73,8 +82,8 @@ fn a_rule_reaches_the_kinds_it_pins() {
         }
     }
     let named = table("t", &[("gate.name == \"review-diff\"", Mode::Run)], None);
-    assert_eq!(decide(GateKind::Step, "review-diff", &[&named], &Frame::new(), now()).mode, Mode::Run);
-    assert_eq!(decide(GateKind::Step, "other", &[&named], &Frame::new(), now()).mode, Mode::Wait);
+    assert_eq!(ask_named(GateKind::Step, "review-diff", &[&named], &Frame::new()).mode, Mode::Run);
+    assert_eq!(ask_named(GateKind::Step, "other", &[&named], &Frame::new()).mode, Mode::Wait);
 }
 
 #[test]
@@ -123,6 +132,7 @@ fn an_explanation_tells_the_way() {
             { "table": "workflows/review", "rule": 2, "when": "pr.changed_files < 9", "outcome": "held", "why": "" },
         ],
         "facts": { "pr.changed_files": 4 },
+        "floor": null,
     });
     assert_eq!(shown, expected);
 }
@@ -133,16 +143,16 @@ fn an_overlay_goes_key_by_key() {
     let own = table("workflows/review", &[("pr.draft", Mode::Wait)], Some(Mode::Delay(MINUTE)));
     let hour = SignedDuration::from_hours(1);
     let base = ApprovalOverlay { name: "config.toml workflows.review".to_owned(), ..ApprovalOverlay::default() };
-    assert_eq!(overlay(&own, &base), own);
-    let window = overlay(&own, &ApprovalOverlay { window: Some(hour), ..base.clone() });
+    assert_eq!(overlay_here(&own, &base), own);
+    let window = overlay_here(&own, &ApprovalOverlay { window: Some(hour), ..base.clone() });
     assert_eq!((window.mode, &window.rules), (Some(Mode::Delay(hour)), &own.rules));
-    let mode = overlay(&own, &ApprovalOverlay { mode: Some(ModeWord::Run), ..base.clone() });
+    let mode = overlay_here(&own, &ApprovalOverlay { mode: Some(ModeWord::Run), ..base.clone() });
     assert_eq!((mode.mode, &mode.rules), (Some(Mode::Run), &own.rules));
-    let empty = overlay(&own, &ApprovalOverlay { rules: Some(Vec::new()), ..base.clone() });
+    let empty = overlay_here(&own, &ApprovalOverlay { rules: Some(Vec::new()), ..base.clone() });
     assert_eq!((empty.mode, empty.rules.len()), (own.mode, 0));
     let rules = Some(vec![rule("config.toml workflows.review", "gate.kind == \"step\"", Mode::Run)]);
     let replaced = ApprovalOverlay { rules, ..base };
-    let merged = overlay(&own, &replaced);
+    let merged = overlay_here(&own, &replaced);
     assert_eq!(ask(GateKind::Step, &[&merged], &Frame::new()).rule_name(), "config.toml workflows.review#1");
     let dropped = dropped_kinds(&own, &replaced);
     assert!(dropped.contains(&GateKind::Plan) && !dropped.contains(&GateKind::Step), "{dropped:?}");
@@ -157,7 +167,7 @@ fn an_overlay_that_does_not_fit_makes_everything_wait() {
     for misfit in
         [ApprovalOverlay { window: Some(MINUTE), ..base.clone() }, ApprovalOverlay { mode: Some(ModeWord::Delay), ..base }]
     {
-        let merged = overlay(&waiting, &misfit);
+        let merged = overlay_here(&waiting, &misfit);
         let decision = ask(GateKind::Plan, &[&merged, &gates], &Frame::new());
         assert_eq!(decision.mode, Mode::Wait);
         assert!(matches!(&decision.steps[0].outcome, Outcome::Failed(why) if why.contains("config.toml")), "{decision:?}");

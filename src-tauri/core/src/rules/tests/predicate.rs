@@ -294,3 +294,35 @@ fn a_mark_covers_what_was_dealt_with() {
     let elsewhere = Predicate::parse_among(head, Scope::Rule(None), &own).unwrap_err();
     assert_eq!(elsewhere.what, "marks are for the conditions of workflows");
 }
+
+#[test]
+fn terms_are_those_of_the_top_whatever_their_order_and_parentheses() {
+    // CEL-05, APPR-54
+    let pinned = |text: &str| Predicate::parse(text).unwrap().pinned("draft.delivery").map(str::to_owned);
+    let term = "draft.delivery == \"comment\"";
+    for text in [
+        term.to_owned(),
+        "\"comment\" == draft.delivery".to_owned(),
+        format!("((({term})))"),
+        format!("pr.mine && {term}"),
+        format!("(pr.mine && !pr.draft) && ({term} && (pr.held || pr.stale))"),
+        format!("pr.mine && (pr.draft && (pr.held && {term}))"),
+        "draft[\"delivery\"] == \"comment\" && pr.mine".to_owned(),
+    ] {
+        assert_eq!(pinned(&text).as_deref(), Some("comment"), "{text}");
+        assert!(Predicate::parse(&text).unwrap().reads().contains("draft.delivery"), "{text}");
+    }
+    for text in [
+        format!("{term} || pr.mine"),
+        format!("!({term})"),
+        format!("({term}) == true"),
+        format!("pr.mine ? {term} : {term}"),
+        format!("pr.labels.all(l, {term})"),
+        "draft.delivery in [\"comment\"]".to_owned(),
+        "draft.delivery.startsWith(\"comment\")".to_owned(),
+        "draft.delivery != \"message\"".to_owned(),
+        "draft.delivery == pr.base".to_owned(),
+    ] {
+        assert_eq!(pinned(&text), None, "{text}");
+    }
+}

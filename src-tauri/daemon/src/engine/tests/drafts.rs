@@ -1,6 +1,7 @@
 //! Drafts: proposed, approved, edited, discarded, withdrawn, sent, and what a crash or a bad row leaves of them.
 
 mod repairs;
+mod rules;
 mod sessions;
 mod words;
 

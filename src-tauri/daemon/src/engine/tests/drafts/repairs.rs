@@ -7,7 +7,7 @@ use super::*;
 
 impl Rig {
     /// Writes what the engine never would.
-    fn forge(&mut self, change: impl FnOnce(&Writes<'_>) -> Result<(), wloop_store::StoreError>) {
+    pub(super) fn forge(&mut self, change: impl FnOnce(&Writes<'_>) -> Result<(), wloop_store::StoreError>) {
         self.engine().store.write(|tx| change(tx)).unwrap();
     }
 }
