@@ -258,6 +258,18 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    /// The order of two sides that lie ready, or of the time that has passed since a ready one.
+    fn quick_order(&self, left: &'a Node, right: &'a Node) -> Option<Ordering> {
+        if let Node::Arithmetic(Arithmetic::Subtract, minuend, subtrahend) = left {
+            return match (&**minuend, self.ready(subtrahend)?, self.ready(right)?) {
+                (Node::Now, Value::Time(since), Value::Duration(length)) => Some(self.now.duration_since(*since).cmp(length)),
+                _ => None,
+            };
+        }
+        let (left, right) = self.both_ready(left, right)?;
+        quick_order(left, right)
+    }
+
     fn both_ready(&self, left: &'a Node, right: &'a Node) -> Option<(&'a Value, &'a Value)> {
         Some((self.ready(left)?, self.ready(right)?))
     }
@@ -267,8 +279,8 @@ impl<'a> Evaluation<'a> {
         self.spend(1)?;
         match node {
             Node::Not(inner) => Ok(!self.bool(inner)?),
-            Node::And(left, right) => self.absorbing(left, right, false),
-            Node::Or(left, right) => self.absorbing(left, right, true),
+            Node::And(terms) => self.absorbing(terms, false),
+            Node::Or(terms) => self.absorbing(terms, true),
             Node::Equal(left, right) => match self.both_ready(left, right) {
                 Some((left, right)) => {
                     self.spend(length(left).min(length(right)))?;
@@ -277,7 +289,7 @@ impl<'a> Evaluation<'a> {
                 None => Ok(self.operand(left)?.equals(self.operand(right)?)),
             },
             Node::Compare(how, left, right) => {
-                let order = match self.both_ready(left, right).and_then(|(left, right)| quick_order(left, right)) {
+                let order = match self.quick_order(left, right) {
                     Some(order) => order,
                     None => {
                         let (left, right) = (self.operand(left)?, self.operand(right)?);
@@ -434,17 +446,17 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// `&&` (decided by false) and `||` (decided by true): the deciding side wins over an error of the other.
-    fn absorbing(&mut self, left: &'a Node, right: &'a Node, decides: bool) -> Result<bool, Fault> {
-        let left = self.bool(left);
-        if left.as_ref().is_ok_and(|truth| *truth == decides) {
-            return Ok(decides);
+    /// `&&` (decided by false) and `||` (decided by true): the deciding term wins over an error of another.
+    fn absorbing(&mut self, terms: &'a [Node], decides: bool) -> Result<bool, Fault> {
+        let mut failed = None;
+        for term in terms {
+            match self.bool(term) {
+                Ok(truth) if truth == decides => return Ok(decides),
+                Ok(_) => {}
+                Err(fault) => failed = failed.or(Some(fault)),
+            }
         }
-        let right = self.bool(right);
-        if right.as_ref().is_ok_and(|truth| *truth == decides) {
-            return Ok(decides);
-        }
-        left.and(right)
+        failed.map_or(Ok(!decides), Err)
     }
 
     fn fold(&mut self, fold: &'a Fold) -> Answer<'a> {

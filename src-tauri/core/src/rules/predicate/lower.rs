@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::PredicateFault;
 use super::eval::{arithmetic, is_length, is_time, lend};
 use super::scan;
-use super::tree::{Arithmetic, Child, Comparison, Fold, Node, TextTest, Ty};
+use super::tree::{Arithmetic, Comparison, Fold, Node, TextTest, Ty};
 use crate::rules::registry::{KNOWN, Known, Scope, known, nearest, place};
 use crate::rules::steps::MARKS;
 use crate::rules::value::Value;
@@ -214,8 +214,8 @@ impl Checker<'_> {
         let args: Vec<&IdedExpr> = call.target.as_deref().into_iter().chain(&call.args).collect();
         let name = call.func_name.as_str();
         match (name, args.as_slice()) {
-            (operators::LOGICAL_AND, [a, b]) => self.bools(tree.id, "&&", a, b).map(|(a, b)| (Node::And(a, b), Ty::Bool)),
-            (operators::LOGICAL_OR, [a, b]) => self.bools(tree.id, "||", a, b).map(|(a, b)| (Node::Or(a, b), Ty::Bool)),
+            (operators::LOGICAL_AND, [a, b]) => self.bools(tree.id, "&&", a, b).map(|(a, b)| (Node::all(a, b), Ty::Bool)),
+            (operators::LOGICAL_OR, [a, b]) => self.bools(tree.id, "||", a, b).map(|(a, b)| (Node::any(a, b), Ty::Bool)),
             (operators::LOGICAL_NOT, [a]) => Ok((Node::Not(self.expect(a, &Ty::Bool, "`!`")?), Ty::Bool)),
             (operators::NOT_STRICTLY_FALSE, [a]) => {
                 Ok((Node::NotStrictlyFalse(self.expect(a, &Ty::Bool, "a list macro")?), Ty::Bool))
@@ -313,12 +313,12 @@ impl Checker<'_> {
         Ok(Box::new(node))
     }
 
-    fn bools(&mut self, id: u64, sign: &str, a: &IdedExpr, b: &IdedExpr) -> Result<(Child, Child), PredicateFault> {
+    fn bools(&mut self, id: u64, sign: &str, a: &IdedExpr, b: &IdedExpr) -> Result<(Node, Node), PredicateFault> {
         let ((a, left), (b, right)) = (self.node(a)?, self.node(b)?);
         if left.unify(&Ty::Bool).is_none() || right.unify(&Ty::Bool).is_none() {
             return Err(self.no_operator(id, sign, &left, &right));
         }
-        Ok((Box::new(a), Box::new(b)))
+        Ok((a, b))
     }
 
     fn compare(&mut self, id: u64, how: Comparison, sign: &str, a: &IdedExpr, b: &IdedExpr) -> Checked {

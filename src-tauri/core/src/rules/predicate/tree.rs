@@ -131,8 +131,10 @@ pub(super) enum Node {
     Now,
     Not(Child),
     Negate(Child),
-    And(Child, Child),
-    Or(Child, Child),
+    /// Every one; what stands inside another chain of the same kind was taken into it.
+    And(Vec<Node>),
+    /// Any one, likewise.
+    Or(Vec<Node>),
     If(Child, Child, Child),
     Equal(Child, Child),
     Compare(Comparison, Child, Child),
@@ -150,14 +152,34 @@ pub(super) enum Node {
 }
 
 impl Node {
+    /// Both, as one chain.
+    pub(super) fn all(left: Self, right: Self) -> Self {
+        let mut terms = Vec::new();
+        for side in [left, right] {
+            match side {
+                Self::And(inner) => terms.extend(inner),
+                other => terms.push(other),
+            }
+        }
+        Self::And(terms)
+    }
+
+    /// Either, as one chain.
+    pub(super) fn any(left: Self, right: Self) -> Self {
+        let mut terms = Vec::new();
+        for side in [left, right] {
+            match side {
+                Self::Or(inner) => terms.extend(inner),
+                other => terms.push(other),
+            }
+        }
+        Self::Or(terms)
+    }
+
     /// The terms of the top-level `&&`, whatever its parentheses (CEL-05).
     pub(super) fn terms(&self) -> Vec<&Node> {
         match self {
-            Self::And(left, right) => {
-                let mut terms = left.terms();
-                terms.extend(right.terms());
-                terms
-            }
+            Self::And(terms) => terms.iter().collect(),
             _ => vec![self],
         }
     }
@@ -204,9 +226,7 @@ impl Node {
             | Self::Matches(a, _)
             | Self::Handled(_, a)
             | Self::NotStrictlyFalse(a) => a.each(seen),
-            Self::And(a, b)
-            | Self::Or(a, b)
-            | Self::Equal(a, b)
+            Self::Equal(a, b)
             | Self::Compare(_, a, b)
             | Self::In(a, b)
             | Self::Arithmetic(_, a, b)
@@ -220,7 +240,7 @@ impl Node {
                 b.each(seen);
                 c.each(seen);
             }
-            Self::List(items) => items.iter().for_each(|item| item.each(seen)),
+            Self::List(items) | Self::And(items) | Self::Or(items) => items.iter().for_each(|item| item.each(seen)),
             Self::Fold(fold) => {
                 for part in [&fold.range, &fold.init, &fold.go_on, &fold.step, &fold.result] {
                     part.each(seen);
