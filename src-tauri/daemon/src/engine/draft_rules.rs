@@ -79,6 +79,10 @@ impl Cx<'_> {
         if self.workflow_gone(&draft)?.is_some() {
             return Ok(None);
         }
+        let ended = self.tx.pull(&post.unit)?.and_then(|row| row.detail).is_some_and(|detail| !detail.is_open());
+        if ended {
+            return Ok(Some("its window is over and its pull request has ended; it waits for you".to_owned()));
+        }
         let turn = draft.turn.map(|turn| self.a_turn(turn)).transpose()?;
         let by = turn.as_ref().map_or(By::Person, By::Turn);
         let effects: Vec<String> = self.tx.draft_effects(draft.id)?.into_iter().map(|(effect, _)| effect).collect();

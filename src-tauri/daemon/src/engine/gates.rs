@@ -76,7 +76,11 @@ impl Cx<'_> {
                     Mode::Delay(length) => format!("delay {length:#}"),
                     Mode::Run | Mode::Send | Mode::Wait | Mode::DryRun => decision.mode.as_str().to_owned(),
                 };
-                (deadline, closing, format!("{mode} by {by}"), decision.explanation())
+                let policy = match &decision.floor {
+                    Some(floor) => format!("{mode}: {floor}"),
+                    None => format!("{mode} by {by}"),
+                };
+                (deadline, closing, policy, decision.explanation())
             }
         };
         let task = match named {

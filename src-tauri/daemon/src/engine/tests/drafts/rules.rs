@@ -116,6 +116,23 @@ fn a_delayed_draft_goes_at_the_end_of_its_window_unless_the_person_decides_first
 }
 
 #[test]
+fn a_window_over_on_a_pull_request_that_ended_lets_nothing_out() {
+    // DRAFT-20
+    let (mut rig, detail, turn) = Rig::ruled(&with_rule(COMMENT, "mode = 'delay'\nwindow = '10m'"));
+    let (draft, gate, _) = rig.drafts(&turn, json!({ "text": "One." }));
+    let merged = Detail {
+        summary: Summary { state: PullState::Merged, ..detail.summary.clone() },
+        merged_at: Some(rig.now),
+        ..detail.clone()
+    };
+    rig.show(&merged);
+    rig.tick_after(601);
+    assert_eq!((rig.post(draft).state, rig.gate(gate).gate.status), (PostState::Held, GateStatus::Open));
+    rig.resolve(gate, "approve", None).unwrap();
+    assert_eq!(rig.post(draft).state, PostState::Queued);
+}
+
+#[test]
 fn a_dry_run_drops_a_draft_and_keeps_what_would_have_gone() {
     // DRAFT-22, APPR-11, APPR-57
     let (mut rig, detail, turn) = Rig::ruled(&with_rule(COMMENT, "mode = 'dry_run'"));
