@@ -315,6 +315,14 @@ impl Cx<'_> {
                 }
             }
         }
+        if let (GateKind::Draft, Some(unit)) = (row.gate.kind, &row.gate.unit)
+            && self.is_known_too_little(unit)?
+        {
+            // It is read first, and the window ends right after that.
+            self.read_soon(unit)?;
+            self.tx.set_gate_deadline(id, Some(super::observe::after(self.now, window::BOUND)))?;
+            return Ok(());
+        }
         if row.gate.kind == GateKind::Draft
             && let Some(why) = self.draft_window_closed(&row)?
         {
