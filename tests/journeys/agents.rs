@@ -333,6 +333,26 @@ async fn a_wrong_call_of_a_tool_names_its_argument_and_writes_nothing() {
 }
 
 #[tokio::test]
+async fn a_token_of_this_machine_goes_out_by_no_tool_and_into_no_record() {
+    // RUN-34
+    let (mut stage, number, mut puppet) = playing().await;
+    let told = format!("It reads {TOKEN} there");
+    for (name, arguments) in [
+        ("github_post", json!({ "shape": "review", "event": "COMMENT", "text": told })),
+        ("github_draft", json!({ "text": told })),
+        ("record", json!({ "verdict": "published", "summary": told })),
+    ] {
+        let (answer, refused) = puppet.tool(name, arguments).await;
+        assert!(refused && answer.to_string().contains("holds a token"), "{name}: {answer}");
+    }
+    puppet.end(0);
+    stage.turn(number, &["unrecorded"]).await;
+    assert!(!format!("{:?}", stage.events().await).contains(TOKEN), "no event holds it");
+    stage.stop().await;
+    assert_eq!(stage.writes(), 0);
+}
+
+#[tokio::test]
 async fn the_same_call_again_answers_with_the_first_result_and_posts_once() {
     // MCP-06, MCP-12
     let (mut stage, number, mut puppet) = playing().await;

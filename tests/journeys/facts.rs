@@ -167,3 +167,37 @@ fn those_who_write_rules_are_told_every_fact_and_every_step() {
     let remove = steps.iter().find(|step| step["name"] == "workspace.remove").expect("workspace.remove");
     assert_eq!((&remove["serves"], &remove["arguments"]), (&serde_json::json!(["workspace"]), &serde_json::json!([])));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_workflow_says_whether_it_acts_term_by_term() {
+    // CEL-08
+    let mut stage = Stage::new().await;
+    let wanted = stage.pull("Guard the sum");
+    let draft = stage.pull("Not ready");
+    stage.world.set_draft(REPO, draft, true).expect("a draft");
+    stage.start().await;
+    stage.open_gate("plan", wanted).await;
+    read(&stage, draft).await;
+    let explain = async |number: u64, more: &[&str]| {
+        let unit = format!("{REPO}#{number}");
+        let mut words = vec!["explain", unit.as_str()];
+        words.extend(more);
+        stage.wloop(&words).output().await.expect("wloop runs")
+    };
+    let acts = explain(wanted, &["--json"]).await;
+    let found: Value = serde_json::from_slice(&acts.stdout).expect("it prints JSON");
+    let review = &found[0];
+    assert_eq!((&review["workflow"], &review["acts"]), (&"review".into(), &true.into()), "{review}");
+    assert!(review["because"].as_str().is_some_and(|why| why.starts_with("a round of it is counting down")), "{review}");
+    assert_eq!(review["terms"][0]["term"], "pr.first.due || pr.review.action == \"follow-up\"");
+    assert_eq!((&review["terms"][0]["holds"], &review["terms"][1]["term"]), (&true.into(), &"!pr.held".into()));
+    assert_eq!(review["terms"][1]["facts"][0]["name"], "pr.held");
+    let shown = explain(draft, &["review"]).await;
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.starts_with("review\tfalse\tfalse\tpr.first.due || "), "{shown}");
+    assert!(shown.contains("pr.first.due = false, pr.review.action = \"\""), "{shown}");
+    let unknown = explain(draft, &["nudge"]).await;
+    let words = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(words.contains("there is no workflow `nudge` on this unit; known are `review`"), "{words}");
+    stage.stop().await;
+}

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod by_hand;
+mod rules;
 
 use wloop_api::client::{ClientError, DraftFilter, GateFilter, UnitFilter};
 use wloop_api::types::{Discard, Draft, DraftEdit, DraftRequest, Resolve};

@@ -20,7 +20,7 @@ use wloop_store::{Reads, Store, StoreError};
 
 use crate::book::{Book, Hand};
 use crate::outside::{Github, Weather};
-use crate::rules::drafts_by_rule;
+use crate::rules::{blocked, drafts_by_rule, start};
 use crate::script::{Dice, Kind, Step};
 use crate::witness::Witness;
 
@@ -94,15 +94,6 @@ pub(crate) struct Life {
     seed: u64,
     path: PathBuf,
     _folder: TempDir,
-}
-
-/// An agent that does not start until a question of its own is answered.
-fn blocked(kind: BlockKind) -> AgentEvent {
-    AgentEvent::Ended(TurnEnd::Blocked { kind, folder: String::new(), words: "may I?".to_owned() })
-}
-
-fn start() -> Timestamp {
-    Timestamp::from_second(1_796_000_000).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 impl Life {

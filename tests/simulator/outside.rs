@@ -373,7 +373,8 @@ impl Github {
     pub(crate) fn seen(&mut self, unit: &UnitRef, dice: &mut Dice, wall: Timestamp) -> Result<Seen, ReadFault> {
         let detail = self.detail(unit, dice, wall)?;
         let patch = "@@ -1,2 +1,3 @@\n a\n+b\n c".to_owned();
-        Ok(Seen { head: detail.summary.head, files: vec![("src/gulls.rs".to_owned(), Some(patch))] })
+        let takes_words = detail.is_open() && !detail.locked && !detail.archived;
+        Ok(Seen { head: detail.summary.head, files: vec![("src/gulls.rs".to_owned(), Some(patch))], takes_words })
     }
 
     /// How often a post stands there in truth.

@@ -349,7 +349,9 @@ fn deny_list(allowed: &Allowed) -> Vec<String> {
     let edit = ["Edit", "Write", "NotebookEdit"].into_iter().filter(|_| !allowed.edit);
     let fetch = ["WebFetch", "WebSearch"].into_iter().filter(|_| !allowed.fetch);
     let execute = std::iter::once("Bash").filter(|_| allowed.commands.is_empty());
-    edit.chain(fetch).chain(execute).map(str::to_owned).collect()
+    // What reads with git writes a file of any name by this option, also where it is cut short; and runs a program by the other.
+    let writes = ["Bash(*--out*)", "Bash(*--ext-d*)"].into_iter().filter(|_| !allowed.edit && !allowed.commands.is_empty());
+    edit.chain(fetch).chain(execute).chain(writes).map(str::to_owned).collect()
 }
 
 /// The session's bits in the form of a random UUID, which is what agents take for a conversation's id.

@@ -45,6 +45,8 @@ fn claude_code_gets_only_what_a_review_needs() {
     assert!(allow.contains(&"mcp__wloop".to_owned()) && allow.contains(&"Bash(git diff *)".to_owned()), "{allow:?}");
     let deny = after(command, "--disallowedTools");
     assert!(deny.contains(&"Edit".to_owned()) && deny.contains(&"WebFetch".to_owned()) && !deny.contains(&"Bash".to_owned()));
+    // INT-07: what only reads cannot be made to write.
+    assert!(deny.contains(&"Bash(*--out*)".to_owned()) && deny.contains(&"Bash(*--ext-d*)".to_owned()), "{deny:?}");
     assert!(!command.iter().any(|word| word.contains("bypass") || word.contains("skip-permissions") || word.contains('<')));
     assert!((got.output, got.forks) == (OutputFormat::Claude, true) && got.pass.contains(&"ANTHROPIC_*"));
     let edits = Allowed { edit: true, fetch: true, commands: vec!["make".to_owned()] };

@@ -97,6 +97,7 @@ operations! {
     DECIDE_PLAN = Post "/api/plan" Person "PlanRequest" -> "PlanAnswer", "Runs, skips or guides the planned rounds of a unit.";
     UNIT = Get "/api/units/{provider}/{key}" Anyone "" -> "UnitDetail", "One pull request: where it stands, its rounds, why no other runs, and what can be started on it.";
     UNIT_FACTS = Get "/api/units/{provider}/{key}/facts" Anyone "" -> "[Fact]", "Every fact of a pull request, as the next sweep would read it.";
+    UNIT_EXPLAIN = Get "/api/units/{provider}/{key}/explain" Anyone "" -> "[Explained]", "For each workflow: whether it would act on the pull request now, and what each term of its condition comes to.";
     PAUSE_UNIT = Post "/api/units/{provider}/{key}/pause" Person "" -> "UnitDetail", "No round of this unit starts by itself.";
     RESUME_UNIT = Post "/api/units/{provider}/{key}/resume" Person "" -> "UnitDetail", "Rounds of this unit are planned anew.";
     MUTE_UNIT = Post "/api/units/{provider}/{key}/mute" Person "" -> "UnitDetail", "Rounds of this unit are not announced, and go on.";

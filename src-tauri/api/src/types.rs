@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use drafts::{Draft, DraftEdit, DraftEffect, DraftGroup, DraftRequest, DraftRevision};
 pub use record::Event;
 pub use stops::{HeldUnit, Holds, PauseRequest, Skipped, Trust};
-pub use unit::{Fact, Reviewed, Reviewer, UnitAction, UnitDetail};
+pub use unit::{Explained, ExplainedTerm, Fact, Reviewed, Reviewer, UnitAction, UnitDetail};
 
 /// `GET /healthz`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Unmute(HoldArguments),
     /// Show where a pull request stands, why no round runs on it, and every fact that rules read of it
     Facts(FactsArguments),
+    /// Say of each workflow whether it would act on a pull request now, term by term of its condition
+    Explain(ExplainArguments),
     /// Tell what rules can be written with: facts and steps
     Workflows(WorkflowsArguments),
     /// Review a pull request now; it does not wait for a window
@@ -208,6 +210,15 @@ pub(crate) enum PlanCommand {
 pub(crate) struct FactsArguments {
     /// The pull request: its address, `owner/repo#n` or `github:<key>`
     pub(crate) unit: String,
+}
+
+/// `wloop explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// The pull request: its address, `owner/repo#n` or `github:<key>`
+    pub(crate) unit: String,
+    /// Only this workflow
+    pub(crate) workflow: Option<String>,
 }
 
 /// `wloop review`.

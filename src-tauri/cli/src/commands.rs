@@ -3,6 +3,7 @@
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod events;
+pub(crate) mod explain;
 pub(crate) mod facts;
 pub(crate) mod follow;
 pub(crate) mod gates;

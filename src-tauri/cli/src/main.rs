@@ -70,6 +70,7 @@ fn run(context: &Context, command: Command) -> Result<ExitCode, Failure> {
         Command::Mute(arguments) => context.run(commands::holds::mute(context, &arguments))?,
         Command::Unmute(arguments) => context.run(commands::holds::unmute(context, &arguments))?,
         Command::Facts(arguments) => context.run(commands::facts::run(context, &arguments))?,
+        Command::Explain(arguments) => context.run(commands::explain::run(context, &arguments))?,
         Command::Workflows(arguments) => commands::workflows::run(context, &arguments)?,
         Command::Review(arguments) => context.run(commands::turns::review(context, &arguments))?,
         Command::Turns(arguments) => context.run(commands::turns::run(context, &arguments))?,

@@ -14,7 +14,7 @@ mod holds;
 mod jobs;
 mod observe;
 pub(crate) mod offers;
-mod plan;
+pub(crate) mod plan;
 mod posts;
 mod release;
 mod repairs;

@@ -79,6 +79,9 @@ async fn ask(outside: &Outside, session: SessionId, name: &str, arguments: Value
         Ok(call) => call,
         Err(refusal) => return Ok(Err(format!("{}; {}", refusal.message, refusal.hint))),
     };
+    if let Some(refusal) = crate::tool::holds_a_token(outside, &arguments) {
+        return Ok(Err(refusal.detail));
+    }
     let request = Request::Tool { session, call, arguments };
     match outside.hub.ask(Input::Request { caller: Caller::Session(session), request }).await {
         Ok(reply) => Ok(Ok(reply)),

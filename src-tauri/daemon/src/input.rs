@@ -319,6 +319,8 @@ pub struct Seen {
     pub head: String,
     /// Its files with their patches.
     pub files: Vec<(String, Option<String>)>,
+    /// Whether it is open, its conversation not locked and its repository not archived.
+    pub takes_words: bool,
 }
 
 /// What a job came to.

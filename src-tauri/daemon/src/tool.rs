@@ -37,6 +37,12 @@ pub(crate) async fn settled(outside: &Outside, post: PostId, limit: Duration) ->
     }
 }
 
+/// The refusal of a call whose text holds a token of this machine: what an agent writes goes out, and into the record (RUN-34).
+pub(crate) fn holds_a_token(outside: &Outside, arguments: &serde_json::Value) -> Option<Refusal> {
+    let words = "the call holds a token of this machine, which never goes out; leave it out";
+    outside.redactor.finds(&arguments.to_string()).then(|| Refusal::new(RefusalKind::Invalid, words).code("invalid"))
+}
+
 fn late() -> Refusal {
     Refusal::new(RefusalKind::Unavailable, "github has not answered yet; the same call again asks for the result")
         .code("unavailable")

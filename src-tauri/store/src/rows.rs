@@ -385,6 +385,8 @@ pub struct PostRow {
     pub next_at: Option<Timestamp>,
     /// Whether a look-up that finds nothing sends it again.
     pub send_if_absent: bool,
+    /// When the person last asked for it to be sent again, so that it goes by their word alone.
+    pub retried_at: Option<Timestamp>,
     /// When it was written.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -416,8 +418,6 @@ pub struct DraftRow {
     pub reason: String,
     /// When the person last edited it.
     pub edited_at: Option<Timestamp>,
-    /// When the person last asked for it to be sent again, so that it goes by their word alone.
-    pub retried_at: Option<Timestamp>,
 }
 
 /// A text of a draft with the gate that asked about it.

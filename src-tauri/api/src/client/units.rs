@@ -2,7 +2,7 @@
 
 use super::{Client, ClientError};
 use crate::operation::{self, Operation};
-use crate::types::{Fact, Holds, PauseRequest, UnitDetail};
+use crate::types::{Explained, Fact, Holds, PauseRequest, UnitDetail};
 
 impl Client {
     /// A unit, in any spelling that the command line takes: its rounds, and why no other runs.
@@ -21,6 +21,15 @@ impl Client {
     pub async fn unit_facts(&self, unit: &str) -> Result<Vec<Fact>, ClientError> {
         let (provider, key) = provider_and_key(unit);
         self.read(&operation::UNIT_FACTS, &[provider, key], &[]).await
+    }
+
+    /// Whether each workflow would act on a unit now, and why, in any spelling that the command line takes.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn unit_explain(&self, unit: &str) -> Result<Vec<Explained>, ClientError> {
+        let (provider, key) = provider_and_key(unit);
+        self.read(&operation::UNIT_EXPLAIN, &[provider, key], &[]).await
     }
 
     /// Pauses, resumes, mutes or unmutes a unit, in any spelling that the command line takes: `operation` is one of the four.

@@ -41,6 +41,13 @@ pub struct Draft {
     pub gate_status: String,
     /// The intent that approves it; absent once the gate is closed.
     pub approve: Option<String>,
+    /// When it goes out by itself, unless the person says something before; absent where it waits for them.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub deadline: Option<Timestamp>,
+    /// What the approval rules said of it, in one line.
+    #[serde(default)]
+    pub policy: String,
     /// Its task.
     pub task: Option<String>,
     /// `person`, `session`, `workflow` or `rule`.

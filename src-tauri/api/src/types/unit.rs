@@ -100,6 +100,36 @@ pub struct UnitAction {
     pub primary: bool,
 }
 
+/// A workflow on a unit: whether it would act now, and why (`GET /api/units/{provider}/{key}/explain`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Explained {
+    /// The workflow.
+    pub workflow: String,
+    /// What it does, in its own words.
+    pub summary: String,
+    /// Whether it acts: its round is planned, or is at the next sweep.
+    pub acts: bool,
+    /// How that comes, in words.
+    pub because: String,
+    /// Its `when`, as it was written.
+    pub when: String,
+    /// Each term of its `when`.
+    pub terms: Vec<ExplainedTerm>,
+}
+
+/// A term of a workflow's `when`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedTerm {
+    /// The term, as it was written.
+    pub term: String,
+    /// Whether it holds; absent where that cannot be told.
+    pub holds: Option<bool>,
+    /// Why it cannot be told.
+    pub failed: Option<String>,
+    /// The facts it reads.
+    pub facts: Vec<Fact>,
+}
+
 /// One fact of `GET /api/units/{provider}/{key}/facts`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fact {

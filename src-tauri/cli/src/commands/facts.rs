@@ -31,7 +31,7 @@ pub(crate) async fn run(context: &Context, arguments: &FactsArguments) -> Result
 }
 
 /// A value in a line: a text as it is, a list with commas.
-fn words(value: &serde_json::Value) -> String {
+pub(crate) fn words(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),

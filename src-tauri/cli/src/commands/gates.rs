@@ -39,6 +39,7 @@ pub(crate) async fn run(context: &Context, arguments: &GatesArguments) -> Result
             answer(context, &gate)
         }
         Some(GatesCommand::Retry { id }) => {
+            context.guard(&format!("gates retry {id}"), &format!("POST /api/gates/{id}/retry"))?;
             let gate = context.out.progress("trying again", context.client()?.retry_gate(id)).await?;
             answer(context, &gate)
         }

@@ -10,7 +10,7 @@ use crate::commands::gates;
 use crate::context::{Context, quoted};
 use crate::failure::Failure;
 use crate::output::{Cell, Listing, Output, Tone, lines};
-use crate::words::{age, count, day_and_clock, unit_row};
+use crate::words::{age, count, day_and_clock, unit_row, until};
 
 /// Runs the command.
 pub(crate) async fn run(context: &Context, arguments: &OutboxArguments) -> Result<(), Failure> {
@@ -146,7 +146,7 @@ fn answer(context: &Context, draft: &Draft) -> Result<(), Failure> {
     if !out.terminal {
         return out.fields(&fields(draft));
     }
-    let (tone, state) = state(draft);
+    let (tone, state) = state(draft, (context.now)());
     let more = [&draft.reason, &draft.cause, &draft.url].into_iter().flatten().next();
     let more = more.map_or(String::new(), |text| format!(" · {text}"));
     let next = match draft.state.as_str() {
@@ -159,12 +159,13 @@ fn answer(context: &Context, draft: &Draft) -> Result<(), Failure> {
 }
 
 /// How a draft stands, in words.
-fn state(draft: &Draft) -> (Tone, String) {
-    match draft.state.as_str() {
-        "failed" if draft.maybe_posted => (Tone::Bad, "it cannot be told whether it was sent".to_owned()),
-        "failed" => (Tone::Bad, draft.state_words.clone()),
-        "held" => (Tone::Warn, draft.state_words.clone()),
-        "sent" => (Tone::Good, draft.state_words.clone()),
+fn state(draft: &Draft, now: Timestamp) -> (Tone, String) {
+    match (draft.state.as_str(), draft.deadline) {
+        ("held", Some(at)) => (Tone::Warn, format!("goes out {}", until(now, at))),
+        ("failed", _) if draft.maybe_posted => (Tone::Bad, "it cannot be told whether it was sent".to_owned()),
+        ("failed", _) => (Tone::Bad, draft.state_words.clone()),
+        ("held", None) => (Tone::Warn, draft.state_words.clone()),
+        ("sent", _) => (Tone::Good, draft.state_words.clone()),
         _ => (Tone::Plain, draft.state_words.clone()),
     }
 }
@@ -202,7 +203,7 @@ fn listed(context: &Context, groups: &[DraftGroup], now: Timestamp) -> String {
     }
     // A column appears only where the drafts differ in it (CLI-03).
     let every: Vec<&Draft> = groups.iter().flat_map(|group| &group.drafts).collect();
-    let states = every.iter().any(|draft| draft.state != "held");
+    let states = every.iter().any(|draft| draft.state != "held" || draft.deadline.is_some());
     let mut text = String::new();
     for (place, group) in groups.iter().enumerate() {
         if place > 0 {
@@ -219,7 +220,7 @@ fn listed(context: &Context, groups: &[DraftGroup], now: Timestamp) -> String {
         let shown = group.drafts.iter().map(|draft| {
             let mut row = vec![Cell::new(Tone::Strong, &draft.short)];
             if states {
-                let (tone, words) = state(draft);
+                let (tone, words) = state(draft, now);
                 row.push(Cell::new(tone, words));
             }
             let mentions = if draft.mentions.is_empty() { "nobody".to_owned() } else { draft.mentions.join(", ") };
@@ -240,7 +241,7 @@ fn listed(context: &Context, groups: &[DraftGroup], now: Timestamp) -> String {
 /// Everything about one draft: its whole text, everyone it mentions, what sending it does, and what can be typed (F16, CLI-05).
 pub(crate) fn page(context: &Context, draft: &Draft) -> String {
     let out = &context.out;
-    let (tone, state) = state(draft);
+    let (tone, state) = state(draft, (context.now)());
     let mut text = format!(
         "{} {}\n",
         out.paint(Tone::Strong, &format!("{} · {} on {}:", draft.short, draft.delivery, unit_row(&draft.unit))),
@@ -256,6 +257,9 @@ pub(crate) fn page(context: &Context, draft: &Draft) -> String {
         row("why", &draft.purpose_words);
     }
     row("gate", &format!("{} ({})", draft.gate, draft.gate_status));
+    if !draft.policy.is_empty() {
+        row("rule", &draft.policy);
+    }
     row("written", &day_and_clock(draft.created_at));
     if let Some(at) = draft.edited_at {
         row("edited", &format!("{}, {}", day_and_clock(at), count(draft.revisions.len() as u64, "text")));

@@ -56,6 +56,13 @@ fn a_terminal_shows_groups_and_a_column_only_where_the_drafts_differ() {
     let failed = Draft { state: "failed".into(), state_words: "could not be sent".into(), ..draft("cccccc", "x", &[]) };
     let text = listed(&context(true), &[group("Reminders", vec![failed])], now());
     assert!(text.contains("STATE") && text.contains("could not be sent"), "{text}");
+    let at = now() + jiff::SignedDuration::from_secs(125);
+    let leaves =
+        Draft { deadline: Some(at), policy: "delay 10m by config.toml workflows.review#2".into(), ..draft("dddddd", "x", &[]) };
+    let page = page(&context(true), &leaves);
+    assert!(page.contains("goes out in 2 min 05 s") && page.contains("rule      delay 10m by config.toml"), "{page}");
+    let text = listed(&context(true), &[group("Reminders", vec![leaves])], now());
+    assert!(text.contains("STATE") && text.contains("goes out in 2 min 05 s"), "{text}");
     assert_eq!(listed(&context(true), &[], now()), "the outbox is empty\n");
 }
 

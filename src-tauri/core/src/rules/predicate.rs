@@ -6,7 +6,7 @@ mod lower;
 mod scan;
 mod tree;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -55,6 +55,17 @@ pub enum EvalFault {
     /// The bound on the work of one evaluation.
     #[error("the expression needs more work than one evaluation may do; shorten its lists")]
     TooMuchWork,
+}
+
+/// A term of the top-level `&&` with what it came to (CEL-08).
+#[derive(Debug, Clone, PartialEq)]
+pub struct TermTold {
+    /// The term as it was written.
+    pub text: String,
+    /// Whether it holds, or why that cannot be told.
+    pub holds: Result<bool, EvalFault>,
+    /// The facts it reads, with their values.
+    pub facts: BTreeMap<String, Value>,
 }
 
 #[derive(Debug)]
@@ -144,6 +155,24 @@ impl Predicate {
     #[must_use]
     pub fn reaches(&self, kind: GateKind) -> bool {
         self.0.kinds.contains(&kind)
+    }
+
+    /// Each term of the top-level `&&` with what it comes to (CEL-08).
+    #[must_use]
+    pub fn told(&self, facts: &dyn Facts, now: Timestamp) -> Vec<TermTold> {
+        let (mut nodes, mut texts) = (self.0.node.terms(), scan::terms(&self.0.text));
+        if nodes.len() != texts.len() {
+            (nodes, texts) = (vec![&self.0.node], vec![self.0.text.trim().to_owned()]);
+        }
+        let told = |(node, text): (&Node, String)| {
+            let read = node.facts().into_iter();
+            TermTold {
+                text,
+                holds: Evaluation::new(facts, now).holds(node),
+                facts: read.map(|(name, kind)| (name.to_owned(), facts.fact(name).unwrap_or_else(|| kind.zero()))).collect(),
+            }
+        };
+        nodes.into_iter().zip(texts).map(told).collect()
     }
 
     /// Whether it holds. A known fact without a value reads as its type's zero (FACT-05).

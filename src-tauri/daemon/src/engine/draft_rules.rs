@@ -6,11 +6,13 @@ use wloop_core::gate::{Actor, GateKind};
 use wloop_core::id::UnitRef;
 use wloop_core::rules::policy::{ApprovalTable, Decision, DraftAsked, Origin, decide_draft};
 use wloop_core::rules::registry::Provider;
-use wloop_core::rules::value::Frame;
-use wloop_store::rows::{DraftRow, GateRow, TurnRow};
+use wloop_core::rules::value::{Frame, Value};
+use wloop_store::rows::{DraftRow, GateRow, PostRow, TurnRow};
 
 use super::Cx;
 use super::drafts::By;
+use super::requests::BY_PERSON;
+use crate::input::Seen;
 use crate::refusal::Answer;
 
 /// What the rules are asked about.
@@ -72,14 +74,31 @@ impl Cx<'_> {
         (!turn.by_hand).then_some(turn.workflow.as_str())
     }
 
-    /// Why a draft whose window is over waits for the person after all: the rules in force would not release it any more. A draft
-    /// whose workflow does not load is let through here, and fails as it is queued (DRAFT-18).
+    /// Why a draft whose window is over waits for the person after all. A draft whose workflow does not load is let through here, and
+    /// fails as it is queued (DRAFT-18).
     pub(super) fn draft_window_closed(&self, row: &GateRow) -> Answer<Option<String>> {
         let Some((draft, post)) = self.draft_of_gate(row.gate.id)? else { return Ok(None) };
         if self.workflow_gone(&draft)?.is_some() {
             return Ok(None);
         }
+        let ended = self.tx.pull(&post.unit)?.and_then(|row| row.detail).is_some_and(|detail| !detail.is_open());
+        let why = if ended { Some("its pull request has ended".to_owned()) } else { self.no_rule_lets_go(&draft, &post)? };
+        Ok(why.map(|why| format!("its window is over and {why}; it waits for you")))
+    }
+
+    /// Whether what is known of a draft's unit is too old for a window to end by it, as after sleep.
+    pub(super) fn is_known_too_little(&self, unit: &UnitRef) -> Answer<bool> {
+        let Some(row) = self.tx.pull(unit)? else { return Ok(false) };
+        let stale = self.seen(unit)?.is_some_and(|seen| seen.facts.get("pr.stale") == Some(&Value::Bool(true)));
+        Ok(row.fault.is_some() || stale)
+    }
+
+    /// Why no rule lets a draft go any more: its round was cancelled, or the rules or the facts have changed.
+    fn no_rule_lets_go(&self, draft: &DraftRow, post: &PostRow) -> Answer<Option<String>> {
         let turn = draft.turn.map(|turn| self.a_turn(turn)).transpose()?;
+        if turn.as_ref().is_some_and(|turn| turn.cancel_by.as_deref() == Some(BY_PERSON)) {
+            return Ok(Some("you cancelled the round that drafted it".to_owned()));
+        }
         let by = turn.as_ref().map_or(By::Person, By::Turn);
         let effects: Vec<String> = self.tx.draft_effects(draft.id)?.into_iter().map(|(effect, _)| effect).collect();
         let of = DraftOf::new(&post.unit, draft.delivery, &draft.purpose, &effects);
@@ -87,24 +106,35 @@ impl Cx<'_> {
         Ok((!decision.mode.releases()).then(|| {
             let why =
                 decision.floor.clone().unwrap_or_else(|| format!("{} says `{}`", decision.rule_name(), decision.mode.as_str()));
-            format!("its window is over and the rules have changed: {why}; it waits for you")
+            format!("the rules, or what they read, have changed: {why}")
         }))
     }
 
-    /// Why a draft that a rule or a window released must not go by that release (DRAFT-16, DRAFT-17, DRAFT-18). What the person
+    /// Why a draft that a rule or a window released must not be queued by that release (DRAFT-16, DRAFT-17, DRAFT-18). What the person
     /// approved, or asked to be sent again, goes by their word.
-    pub(super) fn why_not_by_rule(&self, draft: &DraftRow, gate: &GateRow) -> Answer<Option<String>> {
+    pub(super) fn why_not_by_rule(&self, draft: &DraftRow, post: &PostRow, gate: &GateRow) -> Answer<Option<String>> {
         let by_rule = gate.gate.closed.as_ref().is_some_and(|c| matches!(c.actor, Actor::Rule(_) | Actor::Window));
-        if !by_rule || draft.retried_at.is_some() {
+        if !by_rule || post.retried_at.is_some() {
             return Ok(None);
         }
         if let Some(why) = self.workflow_gone(draft)? {
             return Ok(Some(why));
         }
-        let now = draft::on_github(draft.delivery);
-        Ok((now != Ok(draft.delivery)).then(|| {
-            format!("it was released as a {} and would be posted otherwise now; look at it and retry it", draft.delivery.as_str())
-        }))
+        if draft::on_github(draft.delivery) != Ok(draft.delivery) {
+            let was = draft.delivery.as_str();
+            return Ok(Some(format!("it was released as a {was} and would be posted otherwise now; look at it and retry it")));
+        }
+        Ok(self.no_rule_lets_go(draft, post)?.map(|why| format!("{why}; look at it and retry it")))
+    }
+
+    /// The same right before it is sent, with what the pull request is at this moment.
+    pub(super) fn why_not_now(&self, draft: &DraftRow, post: &PostRow, seen: &Seen) -> Answer<Option<String>> {
+        let gate = self.gate(post.gate)?;
+        let by_rule = gate.gate.closed.as_ref().is_some_and(|c| matches!(c.actor, Actor::Rule(_) | Actor::Window));
+        if by_rule && post.retried_at.is_none() && !seen.takes_words {
+            return Ok(Some("its pull request is closed or locked by now; look at it and retry it".to_owned()));
+        }
+        self.why_not_by_rule(draft, post, &gate)
     }
 
     /// Why the workflow behind a draft does not stand behind it any more.

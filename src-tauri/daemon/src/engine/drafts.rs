@@ -95,7 +95,6 @@ impl Cx<'_> {
             key: new.key.clone().filter(|_| session.is_none()),
             reason: String::new(),
             edited_at: None,
-            retried_at: None,
         };
         self.tx.insert_draft(&row)?;
         self.revise(&post, 1)?;
@@ -311,7 +310,7 @@ impl Cx<'_> {
             Ok(next) if next.state == PostState::Queued => {
                 let queued = self.step_post(&post, PostEvent::Release, |_| {})?;
                 self.consequence_ran(row, "queued")?;
-                match self.why_not_by_rule(&draft, row)? {
+                match self.why_not_by_rule(&draft, &queued, row)? {
                     Some(why) => self.post_failed(&queued, PostEvent::CannotTake, &why)?,
                     None => self.fail_without_provider(&queued)?,
                 }

@@ -76,7 +76,11 @@ impl Cx<'_> {
                     Mode::Delay(length) => format!("delay {length:#}"),
                     Mode::Run | Mode::Send | Mode::Wait | Mode::DryRun => decision.mode.as_str().to_owned(),
                 };
-                (deadline, closing, format!("{mode} by {by}"), decision.explanation())
+                let policy = match &decision.floor {
+                    Some(floor) => format!("{mode}: {floor}"),
+                    None => format!("{mode} by {by}"),
+                };
+                (deadline, closing, policy, decision.explanation())
             }
         };
         let task = match named {
@@ -310,6 +314,14 @@ impl Cx<'_> {
                     return self.plan_unit(&item.unit);
                 }
             }
+        }
+        if let (GateKind::Draft, Some(unit)) = (row.gate.kind, &row.gate.unit)
+            && self.is_known_too_little(unit)?
+        {
+            // It is read first, and the window ends right after that.
+            self.read_soon(unit)?;
+            self.tx.set_gate_deadline(id, Some(super::observe::after(self.now, window::BOUND)))?;
+            return Ok(());
         }
         if row.gate.kind == GateKind::Draft
             && let Some(why) = self.draft_window_closed(&row)?

@@ -18,6 +18,9 @@ use super::gates::{NewGate, Policy};
 use super::{Cx, event};
 use crate::refusal::Answer;
 
+/// Why no round is planned yet of what a workflow wants.
+pub(crate) const NEXT_SWEEP: &str = "it is planned at the next sweep";
+
 /// What a workflow wants of a unit.
 pub(super) struct Wanted {
     pub(super) key: String,
@@ -241,7 +244,7 @@ impl Cx<'_> {
                         match handled.iter().find(|(key, _)| *key == wanted.key) {
                             Some((_, how)) if how == "skipped" => "skipped".to_owned(),
                             Some(_) => "it was dealt with".to_owned(),
-                            None => "it is planned at the next sweep".to_owned(),
+                            None => NEXT_SWEEP.to_owned(),
                         }
                     }
                 }

@@ -82,6 +82,7 @@ impl Cx<'_> {
             complete_look_ups: 0,
             next_at: None,
             send_if_absent: false,
+            retried_at: None,
             created_at: self.now,
             changed_at: self.now,
         })
@@ -341,13 +342,11 @@ impl Cx<'_> {
             row.cause = String::new();
             row.look_ups = 0;
             row.complete_look_ups = 0;
+            row.retried_at = Some(now);
             row.send_if_absent = row.maybe_posted;
             row.doubt_at = row.maybe_posted.then_some(now);
             row.next_at = row.maybe_posted.then_some(now);
         })?;
-        if self.is_draft(id)? {
-            self.tx.set_draft_retried(id, now)?;
-        }
         self.event(NewEvent {
             data: json!({ "as": "sent again" }),
             ..self.of_post(&row, EventKind::PostSettled, self.acting.clone())

@@ -7,8 +7,8 @@ use wloop_core::github::Reason;
 use wloop_core::id::{GateId, PostId, TurnId, UnitRef};
 use wloop_core::plan::ItemState;
 use wloop_core::post::PostState;
-use wloop_store::PostFilter;
 use wloop_store::rows::{GateRow, ItemRow, NewEvent};
+use wloop_store::{DraftFilter, PostFilter};
 
 use super::drafts::By;
 use super::{Cx, Reply, event};
@@ -365,6 +365,12 @@ impl Cx<'_> {
         let posts = self.tx.posts(&PostFilter { turn: Some(id), state: Some(PostState::Queued), ..PostFilter::default() })?;
         for post in posts {
             self.drop_post(&post, Some("its turn was cancelled"))?;
+        }
+        // What it drafted waits for the person; what a rule has queued already fails before it is sent.
+        for (_, post) in self.tx.drafts(DraftFilter::OfTurn(id))? {
+            if post.state == PostState::Held {
+                self.tx.set_gate_deadline(post.gate, None)?;
+            }
         }
         Ok(Reply::Turn(id))
     }

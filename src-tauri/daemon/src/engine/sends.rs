@@ -53,7 +53,7 @@ impl Cx<'_> {
             }
         };
         if let Some((draft, _)) = self.tx.draft(id)?
-            && let Some(why) = self.why_not_by_rule(&draft, &self.gate(post.gate)?)?
+            && let Some(why) = self.why_not_now(&draft, &post, &seen)?
         {
             self.post_failed(&post, PostEvent::CannotTake, &why)?;
             return Ok(Reply::NotNow);
@@ -202,7 +202,8 @@ impl Cx<'_> {
     fn drop_if_cancelled(&mut self, post: &PostRow) -> Answer<bool> {
         let Some(turn) = post.turn else { return Ok(false) };
         let turn = self.a_turn(turn)?;
-        let cancelled = turn.cancel_by.as_deref() == Some(BY_PERSON) && post.gate == turn.gate;
+        // What the person asked for again after that goes by their word.
+        let cancelled = turn.cancel_by.as_deref() == Some(BY_PERSON) && post.gate == turn.gate && post.retried_at.is_none();
         if !cancelled || post.state != PostState::Queued {
             return Ok(false);
         }

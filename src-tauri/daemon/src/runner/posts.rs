@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wloop_core::github::{LookUp, ReadFault, SendOutcome, Shape};
+use wloop_core::github::{LookUp, PullState, ReadFault, SendOutcome, Shape};
 use wloop_core::id::PostId;
 
 use super::{Outside, REST, read, record};
@@ -50,6 +50,10 @@ pub(super) async fn send(outside: &Outside, id: PostId) {
                     () = tokio::time::sleep(wait) => {}
                     () = outside.draining.cancelled() => break SendOutcome::NotReached { why },
                 }
+                // What the person took back meanwhile is not tried again (RUN-13).
+                if is_taken_back(outside, id) {
+                    break SendOutcome::NotReached { why };
+                }
                 wait *= 2;
             }
             outcome @ (SendOutcome::Sent(_)
@@ -68,6 +72,15 @@ pub(super) async fn send(outside: &Outside, id: PostId) {
     }
 }
 
+/// Whether the person cancelled the turn that a post came from. A ledger that cannot be read says nothing.
+fn is_taken_back(outside: &Outside, id: PostId) -> bool {
+    let cancelled = outside.hub.read(|reads| {
+        let turn = reads.post(id)?.and_then(|post| post.turn).map(|turn| reads.turn(turn)).transpose()?.flatten();
+        Ok::<_, wloop_store::StoreError>(turn.is_some_and(|turn| turn.cancel_by.is_some()))
+    });
+    cancelled.unwrap_or(false)
+}
+
 /// The pull request right before a post: its head, and for comments on lines its files.
 async fn look(
     provider: &dyn wloop_providers::Provider,
@@ -77,7 +90,8 @@ async fn look(
     let head = provider.head(&summary.repo, summary.number).await?;
     let needs_files = matches!(shape, Shape::Review { comments, .. } if !comments.is_empty());
     let files = if needs_files { provider.diff(&summary.repo, summary.number).await? } else { Vec::new() };
-    Ok(Seen { head: head.head, files: files.into_iter().map(|f| (f.path, f.patch)).collect() })
+    let takes_words = head.state == PullState::Open && !head.locked && !head.archived;
+    Ok(Seen { head: head.head, files: files.into_iter().map(|f| (f.path, f.patch)).collect(), takes_words })
 }
 
 /// Looks for one post in doubt.

@@ -172,6 +172,9 @@ fn checked_call(tool: &str, arguments: &Value) -> Result<wloop_agents::tools::To
 /// One call of a tool for a session that came by another route.
 async fn call(shared: &Shared, session: SessionId, tool: &str, arguments: Value) -> Result<Value, Failure> {
     let call = checked_call(tool, &arguments)?;
+    if let Some(refusal) = crate::tool::holds_a_token(&shared.outside, &arguments) {
+        return Err(Failure::refused(shared, refusal));
+    }
     let Reply::Tool(answer) = ask(shared, Caller::Session(session), Request::Tool { session, call, arguments }).await? else {
         return Err(Failure::new(RefusalKind::Unavailable, "the call came to nothing; call again"));
     };

@@ -27,6 +27,8 @@ pub(crate) fn description() -> Value {
         UnitDetail,
         PauseRequest,
         Holds,
+        Explained,
+        ExplainedTerm,
         Fact,
         Turn,
         TurnRequest,

@@ -51,6 +51,7 @@ pub(super) fn router(shared: Shared) -> Router {
         .route(op::PLAN.path, get(get_plan).post(decide_plan))
         .route(op::UNIT.path, get(units::get_unit))
         .route(op::UNIT_FACTS.path, get(units::get_facts))
+        .route(op::UNIT_EXPLAIN.path, get(units::get_explained))
         .route(op::PAUSE_UNIT.path, post(stops::pause_unit))
         .route(op::RESUME_UNIT.path, post(stops::resume_unit))
         .route(op::MUTE_UNIT.path, post(stops::mute_unit))

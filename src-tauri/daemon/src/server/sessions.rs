@@ -113,6 +113,9 @@ pub(super) async fn call_tool(
             })));
         }
     };
+    if let Some(refusal) = tool::holds_a_token(&shared.outside, &arguments) {
+        return Ok(Json(tool::refused(refusal)));
+    }
     let reply = shared.outside.hub.ask(Input::Request { caller, request: Request::Tool { session, call, arguments } }).await;
     let answer = match reply {
         Ok(Reply::Tool(value)) => api::ToolAnswer::Done(value),

@@ -69,6 +69,8 @@ pub(crate) fn draft(reads: &Reads<'_>, rules: &Rules, row: &DraftRow, post: &Pos
         gate: post.gate.to_string(),
         gate_status: gate.as_ref().map_or("", |g| g.gate.status.as_str()).to_owned(),
         approve,
+        deadline: gate.as_ref().and_then(|g| g.gate.deadline).filter(|_| post.state == PostState::Held),
+        policy: gate.as_ref().map(|g| g.policy.clone()).unwrap_or_default(),
         task: row.task.map(|t| t.to_string()),
         proposer: row.proposer.kind().to_owned(),
         proposed_by,

@@ -73,5 +73,5 @@ CREATE TRIGGER capped_has_no_window BEFORE UPDATE OF deadline ON gate
 WHEN NEW.deadline IS NOT NULL AND EXISTS (SELECT 1 FROM plan_item WHERE gate = OLD.id AND cap IS NOT NULL)
 BEGIN SELECT RAISE(ABORT, 'what the cap held has no window'); END;
 
--- When the person last asked for a failed draft to be sent again: from then on it goes by their word, whatever released it before.
-ALTER TABLE draft ADD COLUMN retried_at INTEGER;
+-- When the person last asked for a failed post to be sent again: from then on it goes by their word, whatever let it out before.
+ALTER TABLE post ADD COLUMN retried_at INTEGER;

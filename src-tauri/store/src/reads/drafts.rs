@@ -16,7 +16,7 @@ const MOVING: &str = "post.state IN ('queued', 'sending', 'failed', 'held')";
 
 /// A draft's own columns, under names that its post's columns leave free.
 const COLUMNS: &str = "post.*, draft.id AS draft_id, draft.purpose, draft.delivery, draft.broadcast, draft.task, draft.proposer,
-    draft.proposer_name, draft.session, draft.turn AS draft_turn, draft.key, draft.reason, draft.edited_at, draft.retried_at";
+    draft.proposer_name, draft.session, draft.turn AS draft_turn, draft.key, draft.reason, draft.edited_at";
 
 /// Which drafts of the Outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,6 @@ fn draft(row: &Cols<'_, '_>) -> Result<DraftRow, StoreError> {
         key: row.opt_text("key")?,
         reason: row.text("reason")?,
         edited_at: row.opt_time("edited_at")?,
-        retried_at: row.opt_time("retried_at")?,
     })
 }
 

@@ -75,6 +75,7 @@ pub(super) fn post(row: &Cols<'_, '_>) -> Result<PostRow, StoreError> {
         complete_look_ups: row.small("complete_look_ups")?,
         next_at: row.opt_time("next_at")?,
         send_if_absent: row.flag("send_if_absent")?,
+        retried_at: row.opt_time("retried_at")?,
         created_at: row.time("created_at")?,
         changed_at: row.time("changed_at")?,
     })

@@ -292,6 +292,7 @@ pub(super) fn post_row(n: u32) -> PostRow {
         complete_look_ups: 0,
         next_at: None,
         send_if_absent: false,
+        retried_at: None,
         created_at: at(i64::from(n)),
         changed_at: at(i64::from(n)),
     }

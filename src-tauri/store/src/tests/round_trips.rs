@@ -337,6 +337,7 @@ fn a_post_of_each_shape_comes_back_and_changes() {
         complete_look_ups: 2,
         next_at: Some(at(3)),
         send_if_absent: true,
+        retried_at: Some(at(7)),
         changed_at: at(100),
         ..post_row(80)
     };

@@ -244,7 +244,6 @@ fn a_draft_goes_as_it_was_approved_and_is_edited_under_a_new_gate() {
         key: None,
         reason: String::new(),
         edited_at: None,
-        retried_at: None,
     };
     let revision = |n: u32, text: &str| RevisionRow {
         draft: id(80),

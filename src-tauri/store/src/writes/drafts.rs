@@ -14,8 +14,8 @@ impl Writes<'_> {
     /// Writes a new draft beside its post, which is held.
     pub fn insert_draft(&self, row: &DraftRow) -> Result<(), StoreError> {
         self.run(
-            "INSERT INTO draft (id, purpose, delivery, broadcast, task, proposer, proposer_name, session, turn, key, reason, edited_at, retried_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            "INSERT INTO draft (id, purpose, delivery, broadcast, task, proposer, proposer_name, session, turn, key, reason, edited_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             params![
                 text(row.id),
                 row.purpose,
@@ -29,7 +29,6 @@ impl Writes<'_> {
                 row.key,
                 row.reason,
                 opt_ms(row.edited_at),
-                opt_ms(row.retried_at),
             ],
         )?;
         Ok(())
@@ -49,11 +48,6 @@ impl Writes<'_> {
     pub fn set_draft_edited(&self, id: PostId, broadcast: bool, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE draft SET edited_at = ?2, broadcast = ?3 WHERE id = ?1";
         self.set("draft", id, sql, params![text(id), ms(now), broadcast])
-    }
-
-    /// Notes that the person asked for a failed draft to be sent again.
-    pub fn set_draft_retried(&self, id: PostId, now: Timestamp) -> Result<(), StoreError> {
-        self.set("draft", id, "UPDATE draft SET retried_at = ?2 WHERE id = ?1", params![text(id), ms(now)])
     }
 
     /// Notes why a draft was dropped.

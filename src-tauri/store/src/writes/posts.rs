@@ -35,9 +35,9 @@ impl Writes<'_> {
         self.run(
             "INSERT INTO post (id, unit, turn, gate, shape, event, in_reply_to, text, body, comments, mentions, head, state,
                  maybe_posted, remote_node_id, remote_database_id, url, cause, started_at, doubt_at, look_ups, complete_look_ups,
-                 next_at, send_if_absent, created_at, changed_at, moved)
+                 next_at, send_if_absent, created_at, changed_at, moved, retried_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
-                 ?24, ?25, ?26, ?27)",
+                 ?24, ?25, ?26, ?27, ?28)",
             params![
                 text(row.id),
                 text(&row.unit),
@@ -66,6 +66,7 @@ impl Writes<'_> {
                 ms(row.created_at),
                 ms(row.changed_at),
                 moved,
+                opt_ms(row.retried_at),
             ],
         )?;
         Ok(())
@@ -83,7 +84,7 @@ impl Writes<'_> {
             "UPDATE post SET gate = ?3, shape = ?4, event = ?5, in_reply_to = ?6, text = ?7, body = ?8, comments = ?9,
                  mentions = ?10, head = ?11, state = ?12, maybe_posted = ?13, remote_node_id = ?14, remote_database_id = ?15,
                  url = ?16, cause = ?17, started_at = ?18, doubt_at = ?19, look_ups = ?20, complete_look_ups = ?21, next_at = ?22,
-                 send_if_absent = ?23, changed_at = ?24, moved = ?25
+                 send_if_absent = ?23, changed_at = ?24, moved = ?25, retried_at = ?26
              WHERE id = ?1 AND state = ?2",
             params![
                 text(id),
@@ -111,6 +112,7 @@ impl Writes<'_> {
                 row.send_if_absent,
                 ms(row.changed_at),
                 moved,
+                opt_ms(row.retried_at),
             ],
         )
     }

@@ -74,6 +74,82 @@ pub(super) fn bounds(text: &str) -> Result<(), PredicateFault> {
     Ok(())
 }
 
+/// The terms of the top-level `&&` as they were written, without the brackets around them (CEL-08). The text is one that parses.
+pub(super) fn terms(text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.trim().chars().collect();
+    let mut found = Vec::new();
+    take_terms(&chars, &mut found);
+    found
+}
+
+fn take_terms(chars: &[char], found: &mut Vec<String>) {
+    let cuts = Cuts::of(chars);
+    if cuts.whole_in_brackets {
+        if let Some(inner) = chars.get(1..chars.len().saturating_sub(1)) {
+            take_terms(trimmed(inner), found);
+        }
+    } else if cuts.looser || cuts.ands.is_empty() {
+        found.push(chars.iter().collect());
+    } else {
+        let mut from = 0;
+        for at in cuts.ands.into_iter().chain([chars.len()]) {
+            take_terms(trimmed(chars.get(from..at).unwrap_or_default()), found);
+            from = at + 2;
+        }
+    }
+}
+
+fn trimmed(chars: &[char]) -> &[char] {
+    let from = chars.iter().position(|c| !c.is_whitespace()).unwrap_or(chars.len());
+    let to = chars.iter().rposition(|c| !c.is_whitespace()).map_or(from, |at| at + 1);
+    chars.get(from..to).unwrap_or_default()
+}
+
+/// What stands outside of all brackets and quotes.
+struct Cuts {
+    /// The places of `&&`.
+    ands: Vec<usize>,
+    /// Whether there is something that binds looser: `||` or `?:`.
+    looser: bool,
+    /// Whether one pair of brackets holds everything.
+    whole_in_brackets: bool,
+}
+
+impl Cuts {
+    fn of(chars: &[char]) -> Self {
+        let mut cuts = Self { ands: Vec::new(), looser: false, whole_in_brackets: chars.first() == Some(&'(') };
+        let (mut depth, mut at) = (0_usize, 0_usize);
+        let mut word_start = None;
+        while let Some(&c) = chars.get(at) {
+            if c.is_alphanumeric() || c == '_' {
+                word_start.get_or_insert(at);
+                at += 1;
+                continue;
+            }
+            let prefix: String = word_start.take().and_then(|from| chars.get(from..at)).unwrap_or_default().iter().collect();
+            match c {
+                '"' | '\'' => {
+                    at = end_of_string(chars, at, prefix.len() <= 2 && prefix.contains(['r', 'R']));
+                    continue;
+                }
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => {
+                    depth = depth.saturating_sub(1);
+                    cuts.whole_in_brackets &= depth > 0 || at + 1 == chars.len();
+                }
+                '&' if depth == 0 && chars.get(at + 1) == Some(&'&') => {
+                    cuts.ands.push(at);
+                    at += 1;
+                }
+                '|' | '?' if depth == 0 => cuts.looser = true,
+                _ => {}
+            }
+            at += 1;
+        }
+        cuts
+    }
+}
+
 /// The place after a string literal that begins at `at`; the end where it is not closed.
 fn end_of_string(chars: &[char], at: usize, raw: bool) -> usize {
     let quote = chars.get(at).copied();

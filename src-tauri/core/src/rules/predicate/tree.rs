@@ -209,6 +209,17 @@ impl Node {
         }
     }
 
+    /// The facts that it reads.
+    pub(super) fn facts(&self) -> Vec<(&'static str, FactType)> {
+        let mut found = Vec::new();
+        self.each(&mut |node| {
+            if let Self::Fact(name, kind, _) = node {
+                found.push((*name, *kind));
+            }
+        });
+        found
+    }
+
     /// Whether it reads the clock.
     pub(super) fn reads_now(&self) -> bool {
         let mut found = false;

@@ -326,3 +326,29 @@ fn terms_are_those_of_the_top_whatever_their_order_and_parentheses() {
         assert_eq!(pinned(&text), None, "{text}");
     }
 }
+
+#[test]
+fn a_condition_is_told_term_by_term() {
+    // CEL-05, CEL-08
+    let facts = frame([("pr.mine", Value::Bool(true)), ("pr.slug", text("a/b && c")), ("pr.changed_files", Value::Int(0))]);
+    let told = |text: &str| -> Vec<(String, Result<bool, EvalFault>)> {
+        let terms = Predicate::parse(text).unwrap().told(&facts, now());
+        terms.into_iter().map(|term| (term.text, term.holds)).collect()
+    };
+    let all = told(" (pr.mine && (pr.draft || pr.held)) && pr.slug == \"a/b && c\" && (1 / pr.changed_files == 1)\n");
+    assert_eq!(
+        all,
+        [
+            ("pr.mine".to_owned(), Ok(true)),
+            ("pr.draft || pr.held".to_owned(), Ok(false)),
+            ("pr.slug == \"a/b && c\"".to_owned(), Ok(true)),
+            ("1 / pr.changed_files == 1".to_owned(), Err(EvalFault::DivisionByZero)),
+        ]
+    );
+    assert_eq!(told("pr.mine && pr.draft || pr.held"), [("pr.mine && pr.draft || pr.held".to_owned(), Ok(false))]);
+    assert_eq!(told("(pr.mine) && !(pr.draft && pr.held)").len(), 2);
+    assert_eq!(told("pr.labels.all(l, l == \"x\" && pr.mine)").len(), 1);
+    assert_eq!(told("r'\\' == pr.base && pr.mine")[0], ("r'\\' == pr.base".to_owned(), Ok(false)));
+    let read = &Predicate::parse("pr.mine && pr.age > duration(\"1h\")").unwrap().told(&facts, now())[1].facts;
+    assert_eq!(*read, [("pr.age".to_owned(), Value::Duration(SignedDuration::ZERO))].into());
+}

@@ -138,7 +138,11 @@ pub(super) fn remote(n: u64) -> RemotePost {
 }
 
 pub(super) fn at_head(detail: &Detail) -> Seen {
-    Seen { head: detail.summary.head.clone(), files: vec![("src/gulls.rs".into(), Some("@@ -1,2 +1,3 @@\n a\n+b\n c".into()))] }
+    Seen {
+        head: detail.summary.head.clone(),
+        files: vec![("src/gulls.rs".into(), Some("@@ -1,2 +1,3 @@\n a\n+b\n c".into()))],
+        takes_words: true,
+    }
 }
 
 /// The rules of a home with that configuration, and with those files laid over the bundled profile.

@@ -16,6 +16,7 @@ use super::{Answer, Failure, Shared, ask, known_unit};
 use crate::engine::Reply;
 use crate::engine::book::{Seen, seen};
 use crate::engine::offers::offer;
+use crate::engine::plan::NEXT_SWEEP;
 use crate::input::{Caller, Request};
 use crate::refusal::RefusalKind;
 use crate::view;
@@ -149,14 +150,54 @@ pub(in crate::server) async fn get_facts(
         let words = format!("`{key}` was not read whole yet; try again in a moment");
         return Err(Failure::new(RefusalKind::Unavailable, words));
     };
-    let facts = seen.facts.iter().filter_map(|(name, value)| {
-        let row = known(name)?;
-        Some(api::Fact {
-            name: name.to_owned(),
-            kind: row.kind.as_str().to_owned(),
-            value: to_json(value),
-            untrusted: row.untrusted,
-        })
+    Ok(Json(seen.facts.iter().filter_map(|(name, value)| fact(name, value)).collect()))
+}
+
+fn fact(name: &str, value: &Value) -> Option<api::Fact> {
+    let row = known(name)?;
+    Some(api::Fact { name: name.to_owned(), kind: row.kind.as_str().to_owned(), value: to_json(value), untrusted: row.untrusted })
+}
+
+/// What each workflow makes of a unit now (CEL-08).
+pub(in crate::server) async fn get_explained(
+    State(shared): State<Shared>,
+    Path((provider, key)): Path<(String, String)>,
+) -> Answer<Vec<api::Explained>> {
+    let unit = named(&shared, &provider, &key)?;
+    let reply = ask(&shared, Caller::Person, Request::Explain(unit.clone())).await?;
+    let Reply::Because(because) = reply else {
+        return Err(Failure::new(RefusalKind::Unavailable, "the unit could not be looked at; try again in a moment"));
+    };
+    let (rules, now) = (&shared.outside.rules, shared.outside.hub.now());
+    let found = shared
+        .outside
+        .hub
+        .read(|reads| Ok::<_, StoreError>((seen(reads, rules, &unit, now)?, reads.pending_items_of(&unit)?)))?;
+    let (Some(seen), items) = found else {
+        let words = format!("`{key}` was not read whole yet; try again in a moment");
+        return Err(Failure::new(RefusalKind::Unavailable, words));
+    };
+    let of_its_own = rules.profile.workflows.values().filter(|workflow| workflow.provider == unit.provider());
+    let explained = of_its_own.map(|workflow| {
+        let item = items.iter().find(|item| item.workflow == workflow.name);
+        let why = because.iter().find(|(name, _)| *name == workflow.name).map(|(_, why)| why.as_str());
+        let terms = workflow.when.told(&seen.facts, now).into_iter().map(|term| api::ExplainedTerm {
+            term: term.text,
+            failed: term.holds.as_ref().err().map(ToString::to_string),
+            holds: term.holds.ok(),
+            facts: term.facts.iter().filter_map(|(name, value)| fact(name, value)).collect(),
+        });
+        api::Explained {
+            workflow: workflow.name.clone(),
+            summary: workflow.summary.clone(),
+            acts: item.is_some() || why == Some(NEXT_SWEEP),
+            because: match item {
+                Some(item) => format!("a round of it is {}: {}", item.state.as_str().replace('_', " "), item.reason),
+                None => why.unwrap_or_default().to_owned(),
+            },
+            when: workflow.when.text().to_owned(),
+            terms: terms.collect(),
+        }
     });
-    Ok(Json(facts.collect()))
+    Ok(Json(explained.collect()))
 }

@@ -116,6 +116,20 @@ fn a_delayed_draft_goes_at_the_end_of_its_window_unless_the_person_decides_first
 }
 
 #[test]
+fn a_window_over_on_a_pull_request_that_ended_lets_nothing_out() {
+    // DRAFT-20
+    let (mut rig, detail, turn) = Rig::ruled(&with_rule(COMMENT, "mode = 'delay'\nwindow = '10m'"));
+    let (draft, gate, _) = rig.drafts(&turn, json!({ "text": "One." }));
+    let merged =
+        Detail { summary: Summary { state: PullState::Merged, ..detail.summary.clone() }, merged_at: Some(rig.now), ..detail };
+    rig.show(&merged);
+    rig.tick_after(601);
+    assert_eq!((rig.post(draft).state, rig.gate(gate).gate.status), (PostState::Held, GateStatus::Open));
+    rig.resolve(gate, "approve", None).unwrap();
+    assert_eq!(rig.post(draft).state, PostState::Queued);
+}
+
+#[test]
 fn a_dry_run_drops_a_draft_and_keeps_what_would_have_gone() {
     // DRAFT-22, APPR-11, APPR-57
     let (mut rig, detail, turn) = Rig::ruled(&with_rule(COMMENT, "mode = 'dry_run'"));
@@ -191,7 +205,7 @@ fn rules_that_changed_under_a_window_leave_the_draft_to_the_person() {
         assert_eq!((rig.post(draft).state, rig.gate(gate).gate.status), (PostState::Held, GateStatus::Open), "{config}");
         assert_eq!(rig.gate(gate).gate.deadline, None, "{config}");
         let told = rig.events().into_iter().rfind(|e| e.event.gate == Some(gate)).unwrap();
-        assert!(told.event.data["why"].as_str().unwrap().contains("the rules have changed"), "{told:?}");
+        assert!(told.event.data["why"].as_str().unwrap().contains("the rules, or what they read, have changed"), "{told:?}");
         // It is the person's from here on, also when the old rule comes back.
         rig.under(&delayed, &[]);
         rig.tick_after(3_600);
@@ -285,4 +299,93 @@ fn a_draft_that_would_be_posted_otherwise_than_its_rule_decided_fails() {
     assert!(rig.post(draft).cause.contains("released as a message"), "{}", rig.post(draft).cause);
     rig.ask(Request::RetryDraft(draft)).unwrap();
     let Reply::Send(_) = rig.try_send(draft, at_head(&detail)) else { panic!("it is to be sent") };
+}
+
+#[test]
+fn what_a_rule_released_is_asked_about_again_right_before_it_is_sent() {
+    // APPR-36, K15
+    let rule = with_rule(&format!("{COMMENT} && \"ready\" in pr.labels"), "mode = 'send'");
+    let labelled = Detail { labels: vec!["ready".into()], ..pull(1) };
+    let queued = || {
+        let mut rig = Rig::with(&rule, &[]);
+        let turn = rig.started(&labelled);
+        let (draft, _, status) = rig.drafts(&turn, json!({ "text": "One." }));
+        assert_eq!(status, "approved");
+        (rig, draft)
+    };
+    // The rule does not hold any more.
+    let (mut rig, draft) = queued();
+    rig.show(&Detail { labels: vec![], ..labelled.clone() });
+    assert!(matches!(rig.try_send(draft, at_head(&labelled)), Reply::NotNow));
+    let post = rig.post(draft);
+    assert_eq!((post.state, post.maybe_posted), (PostState::Failed, false));
+    assert!(post.cause.contains("the rules, or what they read, have changed"), "{}", post.cause);
+    rig.ask(Request::RetryDraft(draft)).unwrap();
+    assert!(matches!(rig.try_send(draft, at_head(&labelled)), Reply::Send(_)), "the person's own word sends it");
+    // It was merged or locked a moment ago, which nothing stored says yet.
+    let (mut rig, draft) = queued();
+    assert!(matches!(rig.try_send(draft, Seen { takes_words: false, ..at_head(&labelled) }), Reply::NotNow));
+    assert!(rig.post(draft).cause.contains("closed or locked by now"), "{}", rig.post(draft).cause);
+    let (mut rig, draft) = queued();
+    assert!(matches!(rig.try_send(draft, at_head(&labelled)), Reply::Send(_)));
+}
+
+#[test]
+fn a_window_that_ends_after_sleep_waits_for_a_fresh_look() {
+    // DRAFT-20, APPR-36
+    let rule = with_rule(&format!("{COMMENT} && \"ready\" in pr.labels"), "mode = 'delay'\nwindow = '10m'");
+    let labelled = Detail { labels: vec!["ready".into()], ..pull(1) };
+    for (shown, state) in
+        [(labelled.clone(), PostState::Queued), (Detail { labels: vec![], ..labelled.clone() }, PostState::Held)]
+    {
+        let mut rig = Rig::with(&rule, &[]);
+        let turn = rig.started(&labelled);
+        let (draft, gate, _) = rig.drafts(&turn, json!({ "text": "One." }));
+        // The lid was closed for half a day.
+        rig.tick_after(43_200);
+        assert_eq!(rig.post(draft).state, PostState::Held);
+        assert!(rig.jobs().contains(&Job::ReadDetail(unit(&labelled))), "it is read first");
+        rig.show(&shown);
+        rig.tick_after(31);
+        assert_eq!(rig.post(draft).state, state);
+        assert_eq!(rig.gate(gate).gate.status == GateStatus::Open, state == PostState::Held);
+    }
+}
+
+#[test]
+fn the_drafts_of_a_cancelled_round_go_by_no_rule() {
+    // RUN-13
+    for mode in ["mode = 'delay'\nwindow = '10m'", "mode = 'send'"] {
+        let (mut rig, detail, turn) = Rig::ruled(&with_rule(COMMENT, mode));
+        let (draft, gate, _) = rig.drafts(&turn, json!({ "text": "One." }));
+        rig.ask(Request::CancelTurn(turn.id)).unwrap();
+        assert_eq!(rig.gate(gate).gate.deadline, None);
+        rig.tick_after(601);
+        assert!(matches!(rig.try_send(draft, at_head(&detail)), Reply::NotNow));
+        let post = rig.post(draft);
+        match post.state {
+            PostState::Held => rig.resolve(gate, "approve", None).unwrap(),
+            PostState::Failed => {
+                assert!(post.cause.contains("you cancelled the round"), "{}", post.cause);
+                rig.ask(Request::RetryDraft(draft)).unwrap()
+            }
+            other @ (PostState::Queued | PostState::Sending | PostState::Sent | PostState::Dropped) => panic!("{other}"),
+        };
+        assert!(matches!(rig.try_send(draft, at_head(&detail)), Reply::Send(_)), "the person lets it go all the same");
+    }
+}
+
+#[test]
+fn a_post_of_a_cancelled_round_that_the_person_retries_goes() {
+    // O10, GH-PUB-09, RUN-13
+    let mut rig = Rig::new();
+    let detail = pull(1);
+    let turn = rig.started(&detail);
+    let post = rig.review(&turn, "Looks right.").id;
+    assert!(matches!(rig.try_send(post, at_head(&detail)), Reply::Send(_)));
+    rig.outcome(post, SendOutcome::Refused { kind: No::Forbidden, why: "no write access".into() });
+    assert_eq!(rig.post(post).state, PostState::Failed);
+    rig.ask(Request::CancelTurn(turn.id)).unwrap();
+    rig.ask(Request::PostRetry(post)).unwrap();
+    assert!(matches!(rig.try_send(post, at_head(&detail)), Reply::Send(_)), "{:?}", rig.post(post));
 }
