@@ -85,8 +85,8 @@ impl<'a> Writes<'a> {
     }
 
     /// Moves every time that something waits for back along with a clock that was set back: sweeps, waits and look-ups keep what was
-    /// left of them, and so does a window that was opened under the clock as it was before (WIN-19); a doubtful post is looked for
-    /// from when it really began. What was written before the clock went wrong stays: its times were right.
+    /// left of them, and so does a window that was opened under the clock as it was before (WIN-19); a post is looked for from when it
+    /// began at the latest. What else was written before the clock went wrong stays: its times were right.
     pub fn move_times_back(&self, back: SignedDuration, now: Timestamp) -> Result<(), StoreError> {
         let back = i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
         for sql in [
@@ -96,12 +96,13 @@ impl<'a> Writes<'a> {
             "UPDATE plan_item SET try_after = max(0, try_after - ?1)
              WHERE state IN ('waiting', 'counting_down', 'released', 'capped', 'blocked')",
             "UPDATE post SET next_at = next_at - ?1 WHERE state IN ('queued', 'sending')",
+            // A look-up that begins too early finds all the same; one that begins too late does not.
+            "UPDATE post SET started_at = max(0, started_at - ?1) WHERE state IN ('queued', 'sending', 'failed')",
         ] {
             self.run(sql, [back])?;
         }
         for sql in [
             "UPDATE gate SET deadline = deadline - ?1 WHERE status = 'open' AND deadline IS NOT NULL AND opened_at > ?2",
-            "UPDATE post SET started_at = started_at - ?1 WHERE state IN ('queued', 'sending', 'failed') AND started_at > ?2",
             "UPDATE post SET doubt_at = doubt_at - ?1 WHERE state IN ('queued', 'sending', 'failed') AND doubt_at > ?2",
         ] {
             self.run(sql, [back, ms(now)])?;

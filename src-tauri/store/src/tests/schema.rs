@@ -149,6 +149,17 @@ fn a_clock_set_back_takes_every_future_time_along() {
 }
 
 #[test]
+fn a_post_is_looked_for_from_when_it_began_at_the_latest_after_a_clock_was_set_back() {
+    // WIN-19, GH-PUB-07
+    let mut home = Home::with_turns();
+    // Begun under a clock that was an hour fast, and a while before it was set right.
+    let begun = PostRow { state: PostState::Queued, started_at: Some(at(5000)), ..post_row(80) };
+    home.write(|tx| tx.insert_post(&begun)).unwrap();
+    home.write(|tx| tx.move_times_back(jiff::SignedDuration::from_secs(3600), at(6000))).unwrap();
+    assert_eq!(home.store.read().post(id(80)).unwrap().unwrap().started_at, Some(at(1400)));
+}
+
+#[test]
 fn a_unit_has_one_open_turn() {
     // ROUND-09
     let mut home = Home::with_turns();

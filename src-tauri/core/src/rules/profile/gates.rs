@@ -173,6 +173,9 @@ fn entry(table: &Table<'_>) -> Option<GateEntry> {
     let intents = intents(table);
     let given = table.text("default");
     let (name, kind, label) = (name?, kind?, label?);
+    if kind == GateKind::Post {
+        check_post(table, &intents);
+    }
     let default = match given {
         Some(given) => {
             check_default(table, &given, &intents);
@@ -186,6 +189,21 @@ fn entry(table: &Table<'_>) -> Option<GateEntry> {
 
 fn releases(intent: &Intent) -> bool {
     intent.status == GateStatus::Approved && intent.text.is_none()
+}
+
+/// The gate of a round that stopped publishes by `publish`, which answers it, and by nothing else.
+fn check_post(table: &Table<'_>, intents: &[Intent]) {
+    for intent in intents {
+        let publishes = intent.name == "publish";
+        let lets_out = matches!(intent.status, GateStatus::Answered | GateStatus::Approved);
+        if publishes != (intent.status == GateStatus::Answered) || (lets_out && !publishes) {
+            table.fault(
+                "intents",
+                format!("`{}` of a post gate is `{}`", intent.name, intent.status.as_str()),
+                "`publish` is `answered`, and every other intent `rejected` or `dismissed`",
+            );
+        }
+    }
 }
 
 /// A default must approve and take no text: a rule and a window have none to give.

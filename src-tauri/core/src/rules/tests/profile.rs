@@ -141,6 +141,16 @@ fn a_gate_that_cannot_be_is_refused() {
         ("default = \"run_now\"", "default = \"run\"", "unknown value `run`"),
         ("approved = \"done\", rejected", "aproved = \"done\", rejected", "unknown key `aproved`; did you mean `approved`?"),
         ("name = \"permission\"", "name = \"question\"", "`question` is declared twice"),
+        (
+            "{ name = \"publish\", label = \"Publish\", status = \"answered\" }",
+            "{ name = \"publish\", label = \"Publish\", status = \"approved\" }",
+            "`publish` of a post gate is `approved`; `publish` is `answered`",
+        ),
+        (
+            "{ name = \"reject\", label = \"Keep it back\", status = \"rejected\" }",
+            "{ name = \"reject\", label = \"Keep it back\", status = \"answered\" }",
+            "`reject` of a post gate is `answered`",
+        ),
         ("pr.changed_files", "pr.changed_file", "did you mean `pr.changed_files`?"),
         ("by_hand = ", "by_hnd = ", "did you mean `by_hand`?"),
     ] {
